@@ -127,6 +127,17 @@ impl PoolState {
 }
 
 impl Cluster {
+    /// The cluster without its groups and their bytes: what says where groups belong.
+    #[must_use]
+    pub fn without_groups(&self) -> Cluster {
+        Cluster {
+            map: self.map.clone(),
+            overlay: self.overlay.clone(),
+            pools: self.pools.iter().map(PoolState::without_groups).collect(),
+            fill: BTreeMap::new(),
+        }
+    }
+
     /// The device with this id, if the osd dump lists it.
     #[must_use]
     pub fn device(&self, id: ItemId) -> Option<&Device> {

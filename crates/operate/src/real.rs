@@ -22,7 +22,7 @@ use towtank_scenario::{Draft, Problems};
 use towtank_units::{Bytes, Percent, SimSpan};
 
 use self::failing::Failure;
-use self::groups::Groups;
+use self::groups::{Groups, OnTheWay};
 use self::machines::Machines;
 pub(crate) use self::machines::write_rate;
 use crate::exports;
@@ -82,8 +82,8 @@ pub(crate) struct Change {
     pub after: Vec<Cluster>,
     /// The devices before and after each change, each in the class that its disk is of.
     pub disks: Vec<Cluster>,
-    /// Maps that the manager makes after these, without their groups, and the pools that they change.
-    pub maps: (Vec<Cluster>, Vec<usize>),
+    /// Maps that the manager makes after these.
+    pub then: OnTheWay,
 }
 
 /// All that a recovery takes.
@@ -168,7 +168,7 @@ impl Ready {
         let machines = Machines::of(&change.disks.iter().collect::<Vec<_>>(), asked.keys, &settings);
         warnings.extend(machines.warnings.iter().cloned());
         let groups = Groups::new(cluster, machines);
-        let groups = groups.and_then(|groups| groups.followed_to(change.after, change.maps));
+        let groups = groups.and_then(|groups| groups.followed_to(change.after, change.then));
         let groups = groups.map_err(|fault| {
             draft.problem(exports::key_of_map(asked.exports), fault).hint("correct the map")
         })?;

@@ -9,7 +9,7 @@ use towtank_placement::crush::{Fault, ItemId};
 
 use super::room::{Mix, Room, until_full};
 use super::spread::{Placed, Spread, real};
-use crate::cluster::{Cluster, PoolState};
+use crate::cluster::Cluster;
 use crate::laid_out::LaidOut;
 use crate::upmaps::Domains;
 
@@ -43,12 +43,7 @@ pub fn losses(cluster: &Cluster, spread: &Spread, mixes: &[Mix]) -> Result<Vec<L
     }
     let growths: Vec<BTreeMap<ItemId, f64>> =
         mixes.iter().map(|mix| super::room::growths(&spread.groups, mix)).collect();
-    let base = Cluster {
-        map: cluster.map.clone(),
-        overlay: cluster.overlay.clone(),
-        pools: cluster.pools.iter().map(PoolState::without_groups).collect(),
-        fill: BTreeMap::new(),
-    };
+    let base = cluster.without_groups();
     let mut domains = Domains::of(&cluster.map);
     let mut found = Vec::new();
     for (host, devices) in hosts {

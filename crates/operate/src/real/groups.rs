@@ -32,6 +32,15 @@ pub struct Groups {
     replaced: BTreeSet<DeviceId>,
 }
 
+/// Maps that the manager makes one after another.
+#[derive(Debug, Default)]
+pub(crate) struct OnTheWay {
+    /// The maps, without their groups.
+    pub maps: Vec<Cluster>,
+    /// The places of the pools that they change.
+    pub pools: Vec<usize>,
+}
+
 /// Finds where the records of one run belong.
 #[derive(Debug)]
 struct Homeward {
@@ -88,11 +97,8 @@ impl Groups {
     ///
     /// # Errors
     /// The fault of a map that cannot be compiled.
-    pub(super) fn followed_to(
-        self,
-        changed: Vec<Cluster>,
-        (maps, pools): (Vec<Cluster>, Vec<usize>),
-    ) -> Result<Groups, String> {
+    pub(super) fn followed_to(self, changed: Vec<Cluster>, then: OnTheWay) -> Result<Groups, String> {
+        let OnTheWay { maps, pools } = then;
         let stepped = (changed.len(), pools);
         let compiled = changed.into_iter().chain(maps).map(|cluster| {
             let mapper = cluster.map.compile().map_err(|fault| fault.to_string())?;
@@ -113,12 +119,7 @@ impl Groups {
     /// are taken as up: one that is down but not out still counts, since its groups wait for it.
     fn wanted_with_out(&self, changes: usize, out: &[bool]) -> Cluster {
         let (wanted, _) = self.wanted(changes);
-        let mut state = Cluster {
-            map: wanted.map.clone(),
-            overlay: wanted.overlay.clone(),
-            pools: wanted.pools.iter().map(PoolState::without_groups).collect(),
-            fill: BTreeMap::new(),
-        };
+        let mut state = wanted.without_groups();
         state.overlay.devices.iter_mut().for_each(|device| device.up = device.exists);
         for (osd, _) in self.machines.osds.iter().zip(out).filter(|(_, out)| **out) {
             if let Some(device) = state.overlay.devices.get_mut(*osd as usize) {

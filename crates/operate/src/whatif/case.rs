@@ -16,7 +16,7 @@ use towtank_units::{Bytes, SimSpan};
 use super::later;
 use super::scenario::Scenario;
 use super::stages::{self, DownAndIn, Stages};
-use super::steps::Way;
+use super::steps::{self, Way};
 use crate::asked::{self, Asked, SET, Told};
 use crate::exports;
 use crate::features;
@@ -71,7 +71,9 @@ impl Ready {
     /// Each problem with its place in `draft`.
     pub fn check(scenario: Scenario, draft: &Draft) -> Result<Ready, Problems> {
         let asked = Asked::of(&scenario.keyed(), draft)?;
-        check_shares(&scenario, draft).into_result(())?;
+        let mut problems = check_shares(&scenario, draft);
+        problems.extend(steps::check(&scenario, draft));
+        problems.into_result(())?;
         let mut joined = exports::load(&scenario.exports, &STATES, draft)?;
         let mut said = features::named(&joined.osd_dump);
         said.extend(states::of_sums(&joined.states));
@@ -89,10 +91,9 @@ impl Ready {
         let mut disks = vec![classed(&start, &joined, &scenario)];
         disks.extend(after.iter().map(|cluster| classed(cluster, &joined, &scenario)));
         let end = after.last().expect("there is a stage at the beginning").clone();
-        let mut way = Way::of(&start, (&mut after, &by_user), &mut warnings);
-        check_steps(way.as_ref(), &after, &start, draft).into_result(())?;
-        let maps = way.as_mut().map(Way::take_maps).unwrap_or_default();
-        let change = Change { after, disks, maps };
+        let (way, then) = Way::of(&start, (&mut after, &by_user), &mut warnings).unzip();
+        steps::check_used(way.as_ref(), &after, &start, draft).into_result(())?;
+        let change = Change { after, disks, then: then.unwrap_or_default() };
         let fail: Vec<failing::Asked<'_>> = asked.fail.iter().map(failing_of).collect();
         let exact_objects =
             if scenario.exact { u64::MAX } else { scenario.exact_objects.unwrap_or(EXACT_OBJECTS) };
@@ -161,39 +162,9 @@ fn check_shares(scenario: &Scenario, draft: &Draft) -> Problems {
         let message = format!("`speed_spread` is {}, at most 90%", scenario.speed_spread);
         problems.refuse(draft, "speed_spread", message, "20% is what is taken if it is left out");
     }
-    if let Some(most) = scenario.target_max_misplaced_ratio.filter(|most| most.fraction_f64() > 1.0) {
-        let message = format!("`target_max_misplaced_ratio` is {most}, more than all");
-        problems.refuse(draft, "target_max_misplaced_ratio", message, "5% is what Ceph takes");
-    }
-    let periods =
-        [("mgr_tick_period", scenario.mgr_tick_period), ("mgr_stats_period", scenario.mgr_stats_period)];
-    for (key, period) in periods {
-        let possible = SimSpan::from_ms(100)..=SimSpan::from_secs(3_600);
-        if let Some(period) = period.filter(|period| !possible.contains(period)) {
-            let message = format!("`{key}` is {period}; 100ms to 1h are possible");
-            problems.refuse(draft, key, message, "Ceph takes 2s for ticks and 5s for statistics");
-        }
-    }
     if scenario.failure_rate.fraction_f64() > 1.0 {
         let message = format!("`failure_rate` is {} a year, more than all", scenario.failure_rate);
         problems.refuse(draft, "failure_rate", message, "1.5% is what is taken if it is left out");
-    }
-    problems
-}
-
-/// Refuses keys of the manager's steps where `pgp_num` stays as it is.
-fn check_steps(way: Option<&Way>, after: &[Cluster], start: &Cluster, draft: &Draft) -> Problems {
-    let mut problems = Problems::new();
-    let places = |cluster: &Cluster| cluster.pools.iter().map(|pool| pool.placed.pgp_num).collect::<Vec<_>>();
-    if way.is_some() || after.iter().any(|cluster| places(cluster) != places(start)) {
-        return problems;
-    }
-    for key in ["target_max_misplaced_ratio", "mgr_tick_period", "mgr_stats_period"] {
-        let message = format!("`{key}` is about steps of `pgp_num`, but nothing changes it");
-        let hint = "change it with --pg-num or --pgp-num, or leave the key out";
-        if draft.says(key) {
-            problems.push(draft.problem(key, message).hint(hint));
-        }
     }
     problems
 }

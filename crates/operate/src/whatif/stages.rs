@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
-use towtank_ceph::{Cluster, PoolState, device_list, upmaps};
+use towtank_ceph::{Cluster, device_list, upmaps};
 use towtank_placement::crush::ItemId;
 use towtank_placement::crush::pools::FULL;
 use towtank_report::{Warning, human};
@@ -203,12 +203,7 @@ pub(super) fn stages(
 
 /// A cluster of which only these devices are marked out, without its groups; none where there are none.
 fn left_alone(start: &Cluster, out: &[ItemId]) -> Option<Cluster> {
-    let mut alone = (!out.is_empty()).then(|| Cluster {
-        map: start.map.clone(),
-        overlay: start.overlay.clone(),
-        pools: start.pools.iter().map(PoolState::without_groups).collect(),
-        fill: BTreeMap::new(),
-    })?;
+    let mut alone = (!out.is_empty()).then(|| start.without_groups())?;
     for device in out {
         if let Some(own) = alone.device_mut(*device) {
             own.weight = 0;

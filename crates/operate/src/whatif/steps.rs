@@ -3,19 +3,22 @@
 //! Each map has the same part of what is to be changed in each pool, and there are at most [`MAPS`] of them,
 //! so that of a large pool several groups change together that the manager would change one after another.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
-use towtank_ceph::{Cluster, Group, PoolState};
+use towtank_ceph::{Cluster, PoolState};
 use towtank_placement::crush::pools::Pool;
 use towtank_rebuild::recovery::{Later, Manager, Recovered, Recovery, Stepped, Steps};
 use towtank_recovery::estimate::{self, Estimate};
 use towtank_recovery::running;
 use towtank_report::{Warning, human};
+use towtank_scenario::{Draft, Problems};
 use towtank_study::{RunContext, StudyError};
 use towtank_units::{Percent, SimSpan, SimTime};
 
 use super::scenario::Scenario;
+use crate::real::groups::{Groups, OnTheWay};
+
+/// The keys of the manager.
+const KEYS: [&str; 3] = ["target_max_misplaced_ratio", "mgr_tick_period", "mgr_stats_period"];
 
 /// The most maps on the way to a target: a choice, since each takes a run of what moves meanwhile.
 const MAPS: u32 = 64;
@@ -38,12 +41,8 @@ pub(super) const INACTIVE_PERMILLE: [u64; 2] = [667, 1_333];
 /// The maps on the way to a target of `pgp_num`.
 #[derive(Debug)]
 pub(super) struct Way {
-    /// The maps, without their groups; the last one has the target.
-    maps: Vec<Cluster>,
-    /// How many there are.
-    count: u32,
-    /// The places of pools in the cluster that they change.
-    pools: Vec<usize>,
+    /// How many maps there are, the last one with the target.
+    maps: u32,
     /// What the manager has to do.
     stepped: Vec<Stepped>,
     /// The stage in which it is asked for.
@@ -81,6 +80,39 @@ pub(super) fn limits(limits: estimate::Limits) -> estimate::Limits {
     estimate::Limits { exact_objects, error_max: error_max.max(0.1), groups_least }
 }
 
+/// Refuses values that the manager cannot have.
+pub(super) fn check(scenario: &Scenario, draft: &Draft) -> Problems {
+    let mut problems = Problems::new();
+    if let Some(most) = scenario.target_max_misplaced_ratio.filter(|most| most.fraction_f64() > 1.0) {
+        let message = format!("`{}` is {most}, more than all", KEYS[0]);
+        problems.refuse(draft, KEYS[0], message, format!("{MISPLACED_MOST} is what Ceph takes"));
+    }
+    for (key, period) in KEYS[1..].iter().zip([scenario.mgr_tick_period, scenario.mgr_stats_period]) {
+        let possible = SimSpan::from_ms(100)..=SimSpan::from_secs(3_600);
+        if let Some(period) = period.filter(|period| !possible.contains(period)) {
+            let message = format!("`{key}` is {period}; 100ms to 1h are possible");
+            let hint = format!("Ceph takes {TICK} for ticks and {STATISTICS} for statistics");
+            problems.refuse(draft, key, message, hint);
+        }
+    }
+    problems
+}
+
+/// Refuses its keys where `pgp_num` stays as it is.
+pub(super) fn check_used(way: Option<&Way>, after: &[Cluster], start: &Cluster, draft: &Draft) -> Problems {
+    let mut problems = Problems::new();
+    let places = |cluster: &Cluster| cluster.pools.iter().map(|pool| pool.placed.pgp_num).collect::<Vec<_>>();
+    if way.is_some() || after.iter().any(|cluster| places(cluster) != places(start)) {
+        return problems;
+    }
+    for key in KEYS.into_iter().filter(|key| draft.says(key)) {
+        let message = format!("`{key}` is about steps of `pgp_num`, but nothing changes it");
+        let hint = "change it with --pg-num or --pgp-num, or leave the key out";
+        problems.push(draft.problem(key, message).hint(hint));
+    }
+    problems
+}
+
 /// What the manager did in a recovery, and how long it takes without its steps.
 ///
 /// # Errors
@@ -92,13 +124,13 @@ pub(super) fn made(
     estimate: Option<&Estimate>,
     context: &RunContext<'_>,
 ) -> Result<Option<Made>, StudyError> {
-    let (Some(way), Some(steps)) = (way, &recovery.later.steps) else { return Ok(None) };
+    let Some(way) = way else { return Ok(None) };
     let begins = begins.as_secs_f64();
     let mut at_once_s = None;
     if recovered.maps_left == 0 && !recovered.partial && !context.stopped() {
         let (base, scale) = Estimate::or_whole(estimate, recovery);
-        let steps = base.later.steps.as_ref().unwrap_or(steps).at_once();
-        let later = Later { steps: Some(steps), ..base.later.clone() };
+        let steps = base.later.steps.as_ref().map(Steps::at_once);
+        let later = Later { steps, ..base.later.clone() };
         let once = Recovery { later: &later, clients: None, quiet: false, ..base };
         let once = context.within(1.0..1.0, |context| running::run(&once, context))?;
         at_once_s = (!once.partial).then(|| begins + once.last().as_secs_f64() * scale);
@@ -121,13 +153,14 @@ struct Change {
 }
 
 impl Way {
-    /// The way to what these stages ask for, which then keep `pgp_num` as it is at the beginning. None if
-    /// none of them changes it, or other changes of the user follow: then it changes at once, which is said.
+    /// The way to what these stages ask for, which then keep `pgp_num` as it is at the beginning, with its
+    /// maps. None if no stage changes it, or other changes of the user follow: then it changes at once, which
+    /// is said.
     pub(super) fn of(
         start: &Cluster,
         (after, by_user): (&mut [Cluster], &[bool]),
         warnings: &mut Vec<Warning>,
-    ) -> Option<Way> {
+    ) -> Option<(Way, OnTheWay)> {
         let changes = |stage: usize, after: &[Cluster]| {
             let before = if stage == 0 { start } else { &after[stage - 1] };
             changed(before, &after[stage], start)
@@ -151,7 +184,7 @@ impl Way {
             }
         }
         let map = |at: u32| {
-            let mut map = without_groups(&end);
+            let mut map = end.without_groups();
             for change in changes.iter().filter(|_| at < maps) {
                 map.pools[change.pool].placed = change.placed(&end, start, (at, maps));
             }
@@ -165,10 +198,8 @@ impl Way {
             let name = &end.pools[change.pool].name;
             format!("`pgp_num` of {name} from {} to {}", change.from, change.to)
         };
-        Some(Way {
-            maps: (1..=maps).map(map).collect(),
-            count: maps,
-            pools: changes.iter().map(|change| change.pool).collect(),
+        let way = Way {
+            maps,
             stepped: changes
                 .iter()
                 .map(|change| Stepped { groups: groups(change).0.max(groups(change).1), by: change.by() })
@@ -177,12 +208,9 @@ impl Way {
             splits: changes.iter().any(|change| groups(change).1 > groups(change).0),
             words: changes.iter().map(word).collect::<Vec<_>>().join(", "),
             merged: changes.iter().map(|change| groups(change).0.saturating_sub(groups(change).1)).sum(),
-        })
-    }
-
-    /// The maps, with the places of the pools that they change.
-    pub(super) fn take_maps(&mut self) -> (Vec<Cluster>, Vec<usize>) {
-        (std::mem::take(&mut self.maps), self.pools.clone())
+        };
+        let pools = changes.iter().map(|change| change.pool).collect();
+        Some((way, OnTheWay { maps: (1..=maps).map(map).collect(), pools }))
     }
 
     /// What the manager does in a recovery; `moment` is when the first object moves after a change at a time,
@@ -199,7 +227,7 @@ impl Way {
         let most = scenario.target_max_misplaced_ratio.unwrap_or(MISPLACED_MOST);
         Steps {
             pools: self.stepped.clone(),
-            maps: self.count,
+            maps: self.maps,
             from: moment(asked_at),
             lag,
             earliest: last.saturating_sub(asked_at),
@@ -253,20 +281,10 @@ fn changed(before: &Cluster, after: &Cluster, start: &Cluster) -> Vec<Change> {
 }
 
 fn objects(pool: &PoolState) -> u64 {
-    pool.groups.iter().map(|group: &Group| crate::real::groups::Groups::objects(group)).sum()
+    pool.groups.iter().map(Groups::objects).sum()
 }
 
 /// Copies and shards of all objects.
 fn copies(cluster: &Cluster) -> u64 {
     cluster.pools.iter().map(|pool| objects(pool).saturating_mul(u64::from(pool.placed.size))).sum()
-}
-
-/// A cluster that says where groups belong, without them.
-fn without_groups(cluster: &Cluster) -> Cluster {
-    Cluster {
-        map: cluster.map.clone(),
-        overlay: cluster.overlay.clone(),
-        pools: cluster.pools.iter().map(PoolState::without_groups).collect(),
-        fill: BTreeMap::new(),
-    }
 }
