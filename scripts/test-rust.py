@@ -82,9 +82,10 @@ def built():
         if made.get("reason") != "compiler-artifact" or not made["executable"] or not made["profile"]["test"]:
             continue
         directory = Path(made["manifest_path"]).parent
-        package = made["package_id"].split("#")[-1].split("@")[0]
-        if not package.startswith("towtank"):
-            package = f"towtank-{directory.name}"
+        # `…/crates/cli#towtank-cli@0.1.0`, or only the version where the package is named as its directory.
+        package, parted, _ = made["package_id"].split("#")[-1].partition("@")
+        if not parted:
+            package = directory.name
         kind, target = made["target"]["kind"][0], made["target"]["name"]
         which = {"lib": ["--lib"], "bin": ["--bin", target], "example": ["--example", target]}
         name = f"{package} {target if kind not in ('lib', 'bin') else kind}"

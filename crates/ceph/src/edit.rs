@@ -1,10 +1,10 @@
 //! Operators' changes to a cluster: devices out, weights, new hosts and removed items.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use towtank_placement::crush::ItemId;
 use towtank_placement::crush::edit::EditError;
 use towtank_placement::crush::pools::Device;
+use towtank_placement::crush::{ItemId, Step};
 
 use crate::cluster::{Cluster, PoolState};
 use crate::tree::{buckets_around, buckets_below, devices_below};
@@ -48,6 +48,15 @@ impl Cluster {
     #[must_use]
     pub fn devices_below(&self, item: ItemId) -> Vec<ItemId> {
         devices_below(&self.map, item)
+    }
+
+    /// The devices among which a rule chooses.
+    #[must_use]
+    pub fn devices_of_rule(&self, rule: u32) -> BTreeSet<ItemId> {
+        let steps = self.map.rule(rule as usize).map(|rule| rule.steps.as_slice()).unwrap_or_default();
+        let takes =
+            steps.iter().filter_map(|step| if let Step::Take(item) = step { Some(*item) } else { None });
+        takes.flat_map(|item| self.devices_below(item)).collect()
     }
 
     /// The buckets that directly hold an item of this type.

@@ -11,10 +11,12 @@
 //! - `moves`: every group before and after, and the data that move;
 //! - `safety`: how many groups are unsafe or not known; `dangers`: these in words, which come first in the
 //!   answer;
+//! - `group_limits`: what Ceph allows of groups on a device;
 //! - `observed`: the measures; `present`: tables and figures.
 
 pub(crate) mod case;
 pub(crate) mod dangers;
+mod group_limits;
 pub(crate) mod moves;
 pub(crate) mod observed;
 pub(crate) mod present;

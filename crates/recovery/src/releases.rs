@@ -234,7 +234,14 @@ pub fn outside(known: Version) -> Option<Warning> {
     let (which, taken) = match known.major {
         major if major < oldest => ("older", oldest),
         major if major > newest => ("newer", newest),
-        _ => return None,
+        major => {
+            let last = NEWEST[(major - oldest) as usize];
+            let text = format!(
+                "the newest version of {major} whose rules are known here is {last}: they are assumed for Ceph {known}"
+            );
+            let is_newer = Release::assumed(known) > last;
+            return is_newer.then(|| Warning::note(text));
+        }
     };
     let text = format!(
         "Ceph {known} is {which} than the releases that are modelled ({oldest} to {newest}): Ceph {taken} is assumed; --ceph says \

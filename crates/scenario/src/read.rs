@@ -38,7 +38,14 @@ impl Failure {
     fn into_problem(mut self, root: &Node) -> Problem {
         self.way.reverse();
         let key = KeyPath::from(self.way);
-        let place = self.place.unwrap_or_else(|| root.place.clone());
+        // Keys of a flattened table lose their way to the root; their errors begin with the key.
+        let named = || {
+            let (name, _) = self.message.strip_prefix('`')?.split_once('`')?;
+            if let Value::Table(table) = &root.value { table.entry(name) } else { None }
+        };
+        let named = named().filter(|_| key.is_root());
+        let place =
+            self.place.or_else(|| Some(named?.node.place.clone())).unwrap_or_else(|| root.place.clone());
         let (message, hint) = match self.message.split_once(HINT_MARK) {
             Some((message, hint)) => (message, hint.to_owned()),
             None if key.is_root() => {

@@ -6,14 +6,11 @@ use serde::Deserialize;
 use towtank_placement::crush::RuleKind;
 use towtank_placement::crush::pools::{Device, Overlay, PgId, Pool};
 
-use super::{POOL_SIZE_MAX, fields};
+use super::{POOL_SIZE_MAX, fields, version};
 use crate::envelope::{FILE_MAX_BYTES, read_json, unpack};
 use crate::{File, ImportError, Imported};
 
-/// Ceph's releases from 15 on.
-const RELEASES: [&str; 7] = ["octopus", "pacific", "quincy", "reef", "squid", "tentacle", "umbrella"];
-
-/// Those before, the newest first.
+/// The releases before those that are modelled, the newest first.
 const OLDER: [&str; 9] =
     ["nautilus", "mimic", "luminous", "kraken", "jewel", "infernalis", "hammer", "giant", "firefly"];
 
@@ -32,9 +29,9 @@ pub enum Release {
 
 impl Release {
     /// The oldest that is modelled.
-    pub const OLDEST: u32 = 15;
+    pub const OLDEST: u32 = version::FIRST_NAMED;
     /// The newest that is modelled.
-    pub const NEWEST: u32 = Release::OLDEST + RELEASES.len() as u32 - 1;
+    pub const NEWEST: u32 = Release::OLDEST + version::NAMES.len() as u32 - 1;
 }
 
 /// The fields of the osd map needed for placement and capacity.
@@ -299,8 +296,8 @@ impl OsdDump {
     #[must_use]
     pub fn release(&self) -> Release {
         let Some(name) = self.release_name() else { return Release::Unnamed };
-        match (Release::OLDEST..).zip(RELEASES).find(|(_, known)| *known == name) {
-            Some((number, _)) => Release::Known(number),
+        match version::of_name(name) {
+            Some(number) => Release::Known(number),
             None if OLDER.contains(&name) => Release::Older,
             None => Release::Newer,
         }

@@ -3,6 +3,18 @@
 use std::fmt;
 use std::str::FromStr;
 
+/// The names of Ceph's releases from 15 on.
+pub(super) const NAMES: [&str; 7] = ["octopus", "pacific", "quincy", "reef", "squid", "tentacle", "umbrella"];
+
+/// The first of these.
+pub(super) const FIRST_NAMED: u32 = 15;
+
+/// The number of the release of this name.
+#[must_use]
+pub(super) fn of_name(name: &str) -> Option<u32> {
+    (FIRST_NAMED..).zip(NAMES).find(|(_, known)| *known == name).map(|(number, _)| number)
+}
+
 /// A version, or the part of it that is known: `18`, `18.2`, `18.2.5`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
@@ -45,13 +57,17 @@ impl fmt::Display for Version {
 
 /// The text is no version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("it is no version of Ceph, such as 18 or 18.2.5")]
+#[error("it is no version of Ceph")]
 pub struct NoVersion;
 
 impl FromStr for Version {
     type Err = NoVersion;
 
+    /// Reads `18`, `18.2.5`, or the name of a release, `reef`.
     fn from_str(text: &str) -> Result<Version, NoVersion> {
+        if let Some(major) = of_name(text) {
+            return Ok(Version::of_major(major));
+        }
         let part = |text: &str| {
             let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
             text.parse().ok().filter(|_| is_number).ok_or(NoVersion)
@@ -75,7 +91,22 @@ mod tests {
         for text in ["18", "18.2", "18.2.5", "9.0.0"] {
             assert_eq!(text.parse::<Version>().unwrap().to_string(), text);
         }
-        for text in ["", "18.", ".2", "18.2.5.1", "v18", "18.2.x", "-1", "+18", "18 ", "99999999999"] {
+        assert_eq!("reef".parse(), Ok(Version::of_major(18)));
+        assert_eq!(NAMES.len(), NAMES.iter().filter_map(|name| of_name(name)).count());
+        for text in [
+            "",
+            "Reef",
+            "nautilus",
+            "18.",
+            ".2",
+            "18.2.5.1",
+            "v18",
+            "18.2.x",
+            "-1",
+            "+18",
+            "18 ",
+            "99999999999",
+        ] {
             assert_eq!(text.parse::<Version>(), Err(NoVersion), "{text}");
         }
     }

@@ -247,7 +247,7 @@ fn pools_alone(kept: &Kept, has_won: bool) -> String {
 /// The answer over several points: which plan leaves the least full device, and the remedy of each.
 #[must_use]
 pub fn compared(views: &[View<'_>]) -> Answer {
-    let fill = |view: &View<'_>| (view.point.label(), vec![view.point.value("fill_max_after")]);
+    let fill = |view: &View<'_>| (view.point.said(), vec![view.point.value("fill_max_after")]);
     let ranked = Ranked::of(views.iter().map(fill).collect(), Better::Lower, Chance::None);
     let finding = match ranked.ends() {
         Some([least, most]) if least < most => format!(
@@ -262,7 +262,7 @@ pub fn compared(views: &[View<'_>]) -> Answer {
     };
     let mut answer = Answer::of(finding + ".").comparing("plans");
     let remedies: Vec<(String, String)> =
-        views.iter().map(|view| (view.point.label(), remedy(view))).collect();
+        views.iter().map(|view| (view.point.said(), remedy(view))).collect();
     match remedies.iter().all(|(_, words)| *words == remedies[0].1) {
         true => answer.push(Label::Try, remedies[0].1.clone()),
         false => {

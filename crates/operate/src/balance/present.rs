@@ -24,7 +24,7 @@ pub fn present(points: &Points<'_, Balance>) -> Presentation {
             ..Presentation::default()
         },
     };
-    let verdict = Standing::worst(views.iter().map(|view| (view.point.label(), status(view.kept))));
+    let verdict = Standing::worst(views.iter().map(|view| (view.point.said(), status(view.kept))));
     Presentation {
         headline: points.first_measure(["max_device_fill"]),
         answer: shown.answer.with_verdict(verdict),

@@ -11,6 +11,7 @@ use crate::changes::{self, Changed};
 use crate::exports;
 use crate::features;
 use crate::flags::ClusterFlags;
+use crate::release::{Found, GroupLimits};
 use crate::states;
 
 /// A cluster before and after.
@@ -32,6 +33,8 @@ pub struct Case {
     pub changes: Vec<String>,
     /// The limits of fill of a device.
     pub limits: FillLimits,
+    /// More groups on a device than this bring a warning: `mon_max_pg_per_osd`.
+    pub groups_max: u32,
     /// What a flag keeps from moving, in words.
     pub halts: Option<String>,
 }
@@ -56,6 +59,7 @@ impl Case {
     /// Each problem with its place in `draft`.
     pub fn of(scenario: &Scenario, draft: &Draft) -> Result<Case, Problems> {
         let loaded = exports::load(&scenario.exports, &STATES, draft)?;
+        let groups_max = GroupLimits::of(Found::of(&loaded).release).max;
         let Joined { cluster: before, mut warnings, osd_dump, states, .. } = loaded;
         warnings.extend(features::named(&osd_dump));
         warnings.extend(states::of_sums(&states));
@@ -71,8 +75,18 @@ impl Case {
         let flags = ClusterFlags::of((&before, &osd_dump), &asked, draft, &mut warnings)?;
         warnings.extend(down_and_in(&after));
         let (left_alone, halts) = (None, flags.of_moves());
-        let changes = words;
-        Ok(Case { before, after, left_alone, states, warnings, upmaps_dropped, changes, limits, halts })
+        Ok(Case {
+            before,
+            after,
+            left_alone,
+            states,
+            warnings,
+            upmaps_dropped,
+            changes: words,
+            limits,
+            groups_max,
+            halts,
+        })
     }
 }
 

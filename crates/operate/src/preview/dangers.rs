@@ -3,6 +3,7 @@
 use towtank_ceph::FillLevel;
 use towtank_report::{Standing, Status, Warning};
 
+use super::group_limits;
 use super::moves::{DeviceMoves, Moves};
 use crate::states::{self, groups};
 
@@ -80,6 +81,10 @@ fn found(moves: &Moves) -> Vec<(Status, String)> {
         let below = " below `min_size` now, with writes stopped";
         say(Status::NotSafe, safety.below_min_size_now, ("is", "are"), below);
     }
+    if safety.host_stops > safety.host_stops_now {
+        let stop = format!(" take no writes once one host fails{}", now(safety.host_stops_now));
+        say(Status::AtRisk, safety.host_stops, verb, &stop);
+    }
     let unsaid = " in pools without a `min_size` in the dump, so it is not known whether they take writes";
     say(Status::Unknown, safety.min_size_unknown, ("is", "are"), unsaid);
     if moves.disagreeing > 0 {
@@ -93,6 +98,8 @@ fn found(moves: &Moves) -> Vec<(Status, String)> {
                at different times?";
         found.push((Status::Unknown, text));
     }
+    let limited = moves.refused.iter().cloned().chain(group_limits::crowded(moves));
+    found.extend(limited.map(|text| (Status::AtRisk, text)));
     found.extend(moves.halts.iter().map(|text| (Status::AtRisk, text.clone())));
     found.extend(too_full(moves));
     found

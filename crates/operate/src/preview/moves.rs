@@ -17,6 +17,7 @@ use towtank_placement::crush::pools::{GroupPlacement, PgId, Pool};
 use towtank_placement::crush::{ItemId, NONE, RuleKind};
 
 use super::case::Case;
+use super::group_limits;
 use super::safety::Safety;
 use towtank_study::{RunContext, StudyError};
 
@@ -46,6 +47,9 @@ pub struct Moves {
     /// What a flag keeps from moving, in words, where only the places of data are answered.
     #[serde(default)]
     pub halts: Option<String>,
+    /// Pools whose new `pg_num` Ceph refuses, each in words.
+    #[serde(default)]
+    pub refused: Vec<String>,
     /// What the exports say of the states of groups.
     pub states: GroupStates,
     /// Groups for which the dump and the map disagree on the right devices.
@@ -120,7 +124,8 @@ const GROUPS_PER_LOOK: usize = 1_024;
 impl Moves {
     /// Places every group before and after; nothing if the user stopped it.
     pub fn of(case: &Case, context: &RunContext<'_>) -> Result<Option<Moves>, StudyError> {
-        let mut tally = Tally { moves: Moves::default(), flows: BTreeMap::new() };
+        let hosts = [case.before.hosts(), case.after.hosts()];
+        let mut tally = Tally { moves: Moves::default(), flows: BTreeMap::new(), hosts };
         let mut before = laid_out(&case.before)?;
         let mut after = laid_out(&case.after)?;
         let mut left_alone = case.left_alone.as_ref().map(laid_out).transpose()?;
@@ -214,6 +219,14 @@ struct Unit<'a> {
 struct Tally {
     moves: Moves,
     flows: BTreeMap<(ItemId, ItemId), u64>,
+    /// The host of each device, before and after.
+    hosts: [BTreeMap<ItemId, String>; 2],
+}
+
+/// How many devices of a group the host has that has most of them.
+fn most_on_a_host(devices: &[ItemId], hosts: &BTreeMap<ItemId, String>) -> u64 {
+    let with = |id: &ItemId| devices.iter().filter(|other| hosts.get(*other) == hosts.get(id)).count() as u64;
+    devices.iter().filter(|id| hosts.contains_key(id)).map(with).max().unwrap_or(0)
 }
 
 impl Tally {
@@ -244,6 +257,11 @@ impl Tally {
         let safety = &mut moves.safety;
         let below = |devices: u64| unit.min_size.is_some_and(|least| devices < u64::from(least));
         safety.below_min_size += u64::from(below(count(target)));
+        let [hosts_now, hosts_then] = &self.hosts;
+        let stops = |devices, hosts| below(count(devices).saturating_sub(most_on_a_host(devices, hosts)));
+        let is_whole = count(target) >= u64::from(unit.pool.size);
+        safety.host_stops += u64::from(is_whole && stops(target, hosts_then));
+        safety.host_stops_now += u64::from(unit.first && stops(held, hosts_now));
         if unit.first {
             safety.min_size_unknown += u64::from(unit.min_size.is_none());
             // For a group whose state nobody knows, the location by the map is only an assumption, so it does
@@ -306,6 +324,7 @@ impl Tally {
 
     fn finish(mut self, case: &Case) -> Moves {
         self.moves.safety.limits = case.limits;
+        self.moves.safety.groups_max = case.groups_max;
         self.moves.states = case.states.clone();
         self.moves.halts = case.halts.clone().filter(|_| self.moves.moved_shards > 0);
         let known = case.after.overlay.devices.len().max(case.before.overlay.devices.len()) as ItemId;
@@ -314,11 +333,11 @@ impl Tally {
                 self.moves.devices.entry(id).or_default();
             }
         }
-        let hosts = [case.before.hosts(), case.after.hosts()];
+        self.moves.refused = group_limits::refused(case, &self.moves.devices);
         for (id, device) in &mut self.moves.devices {
             let names = [&case.before, &case.after].map(|cluster| cluster.map.item_names.get(id));
             device.name = names.into_iter().flatten().next().cloned().unwrap_or_else(|| format!("osd.{id}"));
-            device.host = hosts.iter().find_map(|hosts| hosts.get(id)).cloned().unwrap_or_default();
+            device.host = self.hosts.iter().find_map(|hosts| hosts.get(id)).cloned().unwrap_or_default();
             let fill = case.before.fill.get(id);
             device.size_bytes = fill.map(|fill| fill.size_bytes);
             device.used_bytes = fill.map(|fill| fill.used_bytes);

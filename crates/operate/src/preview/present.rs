@@ -19,6 +19,7 @@ const LABELS_DRAWN: usize = 32;
 /// One point with the results of its first replicate; all replicates give the same.
 struct View<'a> {
     label: String,
+    said: String,
     moves: &'a Moves,
     changes: &'a [String],
 }
@@ -26,11 +27,16 @@ struct View<'a> {
 impl<'a> View<'a> {
     fn of<Q: Question<Kept = Kept>>(point: &'a Point<'a, Q>) -> Self {
         let kept = &point.kept[0];
-        Self { label: point.label(), moves: &kept.moves, changes: &kept.changes }
+        Self { label: point.label(), said: point.said(), moves: &kept.moves, changes: &kept.changes }
     }
 
     fn label(&self) -> String {
         self.label.clone()
+    }
+
+    /// The same in a sentence.
+    fn said(&self) -> String {
+        self.said.clone()
     }
 }
 
@@ -43,7 +49,7 @@ pub fn present<Q: Question<Kept = Kept>>(points: &Points<'_, Q>) -> Presentation
         [one] => of_point(one),
         all => of_sweep(all),
     };
-    let verdict = Standing::worst(views.iter().map(|view| (view.label(), status(view.moves))));
+    let verdict = Standing::worst(views.iter().map(|view| (view.said(), status(view.moves))));
     Presentation {
         headline: points.first_measure(["moved_bytes"]),
         answer: shown.answer.with_verdict(verdict),
@@ -332,7 +338,7 @@ fn of_sweep(views: &[View<'_>]) -> Presentation {
 /// First the unsafe changes, then the one of the others that moves least, or those that move equally little.
 fn best_of(views: &[View<'_>]) -> String {
     let least = |views: &[&View<'_>]| {
-        let moved = |view: &&View<'_>| (view.label(), vec![Some(view.moves.moved_bytes as f64)]);
+        let moved = |view: &&View<'_>| (view.said(), vec![Some(view.moves.moved_bytes as f64)]);
         let ranked = Ranked::of(views.iter().map(moved).collect(), Better::Lower, Chance::None);
         Some(match ranked.winner() {
             Some(at) => format!("{} moves least: {}.", ranked.best(), words(views[at].moves)),
@@ -347,7 +353,7 @@ fn best_of(views: &[View<'_>]) -> String {
     }
     let warned = match risky.len() {
         0 => String::new(),
-        1 => format!("{} is at risk or not safe. ", risky[0].label()),
+        1 => format!("{} is at risk or not safe. ", risky[0].said()),
         count => format!("{count} of {} are at risk or not safe. ", views.len()),
     };
     warned + &least(&safe).unwrap_or_default()

@@ -5,15 +5,19 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
-use towtank_placement::crush::pools::{PgId, Placer};
+use towtank_ceph::LaidOut;
+use towtank_placement::crush::pools::{FULL, PgId, Placer};
 use towtank_placement::crush::{NONE, RuleKind};
 use towtank_scenario::{Document, Setting, Source};
 use towtank_streams::Seed;
 
+use super::moves::DeviceMoves;
+use super::safety::Safety;
 use super::*;
 use crate::exports::samples::{self, Folder};
 use towtank_study::{PointResult, StopAsked, Study};
 
+mod limits;
 mod rule;
 
 fn usual() -> BTreeMap<String, Vec<u8>> {
@@ -421,7 +425,7 @@ fn unsafe_changes_of_a_sweep_come_before_the_best_one() {
         .map(|(settings, outcomes)| PointResult { settings, scenario: &scenario, outcomes })
         .collect();
     let text = Preview.present(&points).answer.prose();
-    let front = "At risk: mark_out = osd.5: osd.4 would be 91.6 % full, above backfillfull (90 %). mark_out = osd.5 is at risk or not safe. mark_out = osd.7 moves least";
+    let front = "At risk: mark out osd.5: osd.4 would be 91.6 % full, above backfillfull (90 %). mark out osd.5 is at risk or not safe. mark out osd.7 moves least";
     assert!(text.starts_with(front), "{text}");
 }
 

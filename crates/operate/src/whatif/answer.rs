@@ -10,7 +10,7 @@ use super::observed::{Kept, LEASE_S, PEERS_S};
 use super::orders;
 use super::unavailable::Unavailable;
 use crate::preview::dangers;
-use crate::release::{self, Paced};
+use crate::release::Paced;
 use towtank_recovery::levers::{Tried, advice, by_time, tried_in};
 use towtank_recovery::parts;
 use towtank_recovery::releases;
@@ -95,24 +95,12 @@ impl<'a> View<'a> {
         let halted = *lacking || *paused || !unseen.is_empty() || groups + lost_empty > 0;
         let own = if halted || self.some("lost_objects") || (unfinished && self.some("stuck_objects")) {
             Status::NotSafe
-        } else if unfinished || self.some("one_copy_bytes") || self.some("below_min_size") || self.crowded() {
+        } else if unfinished || self.some("one_copy_bytes") || self.some("below_min_size") {
             Status::AtRisk
         } else {
             Status::Safe
         };
         of_map.max(own)
-    }
-
-    /// More groups than this on a device bring a warning: Ceph's `mon_max_pg_per_osd`.
-    pub(super) fn groups_max(&self) -> u32 {
-        release::assumed(self.kept.observed.paced.release).groups_max()
-    }
-
-    /// Whether some device gets more groups than Ceph likes, and has fewer now.
-    fn crowded(&self) -> bool {
-        let of = |measure: &str| self.value(measure).unwrap_or(0.0);
-        let most = of("device_groups_max_after");
-        most > f64::from(self.groups_max()) && most > of("device_groups_max_before")
     }
 }
 
@@ -301,10 +289,6 @@ fn said(view: &View<'_>) -> Vec<String> {
         first.push(format!("{bytes} have a single copy (or just k shards) left at first"));
     }
     dangers.splice(0..0, first);
-    if view.crowded() {
-        let most = view.value("device_groups_max_after").unwrap_or(0.0);
-        dangers.push(format!("a device would have {most:.0} groups, above {}", view.groups_max()));
-    }
     if dangers.is_empty() && view.value("time_to_clean_s").is_none() {
         let reason = view.reason("time_to_clean_s").unwrap_or("the reason is not known");
         dangers.push(format!("not all groups become clean: {reason}"));
@@ -667,9 +651,9 @@ fn described(tried: &Tried, time: &str) -> String {
 /// The answer over several points.
 #[must_use]
 pub fn compared(views: &[View<'_>]) -> Answer {
-    let verdict = Standing::worst(views.iter().map(|view| (view.point.label(), view.status())));
+    let verdict = Standing::worst(views.iter().map(|view| (view.point.said(), view.status())));
     let safe = views.iter().filter(|view| view.status().status() == Status::Safe).count();
-    let candidate = |view: &View<'_>| (view.point.label(), vec![view.value("time_to_clean_s")]);
+    let candidate = |view: &View<'_>| (view.point.said(), vec![view.value("time_to_clean_s")]);
     let ranked = Ranked::of(views.iter().map(candidate).collect(), Better::Lower, Chance::OneRun);
     let soonest = match ranked.ends() {
         Some([least, _]) if ranked.ranking().order.len() == 1 && views.len() > 1 => {

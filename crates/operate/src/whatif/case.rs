@@ -23,6 +23,7 @@ use crate::features;
 use crate::flags::ClusterFlags;
 use crate::preview::case::Case;
 use crate::real::{self, Change, Staged, failing};
+use crate::release::GroupLimits;
 use crate::states;
 use towtank_study::RunContext;
 
@@ -131,6 +132,7 @@ impl Ready {
             upmaps_dropped,
             changes: words.iter().map(Told::phrase).collect(),
             limits,
+            groups_max: GroupLimits::of(real.paced().release).max,
             halts: None,
         };
         let lasts = asked.lasts();

@@ -137,7 +137,7 @@ fn devices(view: &View<'_>) -> Table {
     columns.extend(["fill_before", "fill_after"].map(|name| Column::number(name, "percent")));
     let about = format!(
         "Bytes of copies and shards. Ceph warns above {} groups a device (`mon_max_pg_per_osd`).",
-        view.groups_max()
+        view.kept.moves.safety.groups_max
     );
     let mut table = Table::new("devices", "Device by device", columns).about(about);
     for device in view.kept.moves.devices.values() {

@@ -7,6 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::{Serialize, Serializer};
 use towtank_imports::ceph::Version;
+use towtank_units::HINT_MARK;
 
 /// A version of Ceph, or the part of it that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +38,7 @@ impl Visitor<'_> for OfKey {
     type Value = CephRelease;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a version of Ceph, such as 18 or \"18.2.5\"")
+        f.write_str("a version of Ceph, such as 18, \"18.2.5\" or \"reef\"")
     }
 
     fn visit_u64<E: de::Error>(self, major: u64) -> Result<CephRelease, E> {
@@ -57,7 +58,12 @@ impl Visitor<'_> for OfKey {
     fn visit_str<E: de::Error>(self, text: &str) -> Result<CephRelease, E> {
         text.parse()
             .map(CephRelease)
-            .map_err(|error| E::custom(format!("`ceph_release` is `{text}`: {error}")))
+            .map_err(|error| {
+                E::custom(format!(
+                    "`ceph_release` is \"{text}\": {error}{HINT_MARK}write `18`, `\"18.2.5\"`, or the name of a release, \
+                     `\"reef\"`"
+                ))
+            })
     }
 }
 
@@ -81,8 +87,8 @@ impl JsonSchema for CephRelease {
             "type": ["integer", "number", "string"],
             "minimum": 1,
             "maximum": 99,
-            "pattern": "^[0-9]+([.][0-9]+){0,2}$",
-            "examples": ["18", "18.2.5"]
+            "pattern": "^([0-9]+([.][0-9]+){0,2}|[a-z]+)$",
+            "examples": ["18", "18.2.5", "reef"]
         })
     }
 }

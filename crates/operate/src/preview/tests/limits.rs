@@ -1,0 +1,106 @@
+//! What Ceph refuses of groups on devices, and what one host that fails would stop.
+
+use super::rule::ruled_case;
+use super::*;
+
+/// Devices of one host with so many groups each, before and after.
+fn with_groups(counts: &[(u64, u64)]) -> BTreeMap<i32, DeviceMoves> {
+    let device = |&(present_shards, target_shards): &(u64, u64)| DeviceMoves {
+        name: format!("with {target_shards}"),
+        present_shards,
+        target_shards,
+        ..DeviceMoves::default()
+    };
+    (0..).zip(counts.iter().map(device)).collect()
+}
+
+/// What Ceph said elsewhere: "1155 total PG replicas on 4 'in' root OSDs" are 288 a device, "759 on 3" are
+/// 253; both were refused with a limit of 250. Whole numbers are compared, so 1,003 on 4 are not refused.
+#[test]
+fn the_mean_of_the_devices_of_a_rule_decides_what_is_refused() {
+    let mut case = case("pg_num = \"rbd=512\"");
+    let of_rule = case.after.devices_of_rule(case.after.pools[0].placed.rule);
+    let refused = |case: &Case, shares: [u64; 2]| {
+        let [total, devices] = shares;
+        let mut case = case.clone();
+        for (at, id) in of_rule.iter().enumerate() {
+            case.after.overlay.devices[*id as usize].weight = u32::from((at as u64) < devices) * FULL;
+        }
+        let chosen = of_rule.iter().take(devices as usize);
+        let each = |(at, id): (usize, &i32)| {
+            let target_shards = total / devices + u64::from((at as u64) < total % devices);
+            (*id, DeviceMoves { target_shards, ..DeviceMoves::default() })
+        };
+        // A device that is out has as many again, and does not count.
+        let others = of_rule
+            .iter()
+            .skip(devices as usize)
+            .map(|id| (*id, DeviceMoves { target_shards: total, ..DeviceMoves::default() }));
+        group_limits::refused(&case, &chosen.enumerate().map(each).chain(others).collect())
+    };
+    let said = |mean: u64| {
+        format!(
+            "Ceph refuses `pg_num` 512 of pool `rbd`: devices would have {mean} groups on average, above \
+             `mon_max_pg_per_osd` (250 by default)"
+        )
+    };
+    assert_eq!(refused(&case, [1_155, 4]), [said(288)]);
+    assert_eq!(refused(&case, [759, 3]), [said(253)]);
+    assert!(refused(&case, [1_003, 4]).is_empty(), "250.75 is 250");
+    assert_eq!(refused(&case, [1_004, 4]), [said(251)]);
+    case.groups_max = 500;
+    assert!(refused(&case, [1_155, 4]).is_empty(), "the limit of later releases");
+    // Nothing is refused of a pool that keeps its groups, however many it has.
+    case.groups_max = 1;
+    case.after.pools[0].placed.pg_num = 256;
+    assert!(refused(&case, [1_155, 4]).is_empty());
+}
+
+#[test]
+fn devices_that_get_above_the_limit_are_named_and_those_that_were_above_it_are_not() {
+    let said = |counts: &[(u64, u64)]| {
+        let safety = Safety { groups_max: 250, ..Safety::default() };
+        group_limits::crowded(&Moves { devices: with_groups(counts), safety, ..Moves::default() })
+    };
+    assert_eq!(said(&[(100, 250), (300, 300), (400, 260)]), None);
+    let one = "with 251 would have 251 groups, above `mon_max_pg_per_osd` (250 by default)";
+    assert_eq!(said(&[(100, 251), (300, 300)]).unwrap(), one);
+    let more =
+        "with 301 would have 301 groups, above `mon_max_pg_per_osd` (250 by default), and 1 more above it";
+    assert_eq!(said(&[(100, 251), (300, 301)]).unwrap(), more);
+}
+
+#[test]
+fn a_split_that_ceph_refuses_is_not_safe() {
+    assert!(answer(&case("pg_num = \"rbd=8192\"")).contains("Ceph refuses `pg_num` 8192 of pool `rbd`"));
+    assert!(!answer(&case("pg_num = \"rbd=512\"")).contains("Ceph refuses"));
+}
+
+/// A rule over devices puts several copies on one host. Each group is counted by hand.
+#[test]
+fn a_rule_that_puts_copies_on_one_host_is_at_risk() {
+    let by_host = moves(&ruled_case(""));
+    assert_eq!((by_host.safety.host_stops, by_host.safety.host_stops_now), (0, 0));
+    let case = ruled_case("rule = \"rbd=by_osd\"");
+    let found = moves(&case);
+    let hosts = case.after.hosts();
+    let layout = LaidOut::new(&case.after).unwrap();
+    let pool = &case.after.pools[0];
+    let (size, least) = (pool.placed.size as usize, pool.min_size.unwrap() as usize);
+    let mut layout = layout;
+    let seeds: Vec<u32> = (0..pool.placed.pg_num).collect();
+    let stops = |devices: &[i32]| {
+        let of_host = |host: &String| devices.iter().filter(|id| hosts[*id] == *host).count();
+        devices.len() == size && hosts.values().any(|host| size - of_host(host) < least)
+    };
+    let placed = layout.place_all(&pool.placed, &seeds);
+    let counted = placed.iter().filter(|group| stops(&group.up.devices)).count() as u64;
+    assert!(counted > 10, "{counted}");
+    assert_eq!(found.safety.host_stops, counted);
+    let words = format!("{counted} groups would take no writes once one host fails");
+    assert!(dangers::dangers(&found).contains(&words), "{:?}", dangers::dangers(&found));
+    // Beside it a planted one: what is so now already is not said of the change.
+    let mut before = found.clone();
+    before.safety.host_stops_now = counted;
+    assert!(!dangers::dangers(&before).contains(&words));
+}
