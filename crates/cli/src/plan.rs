@@ -7,6 +7,7 @@ use towtank_report::Report;
 use towtank_scenario::Problem;
 
 use crate::args::RunFlags;
+use crate::output_flags::Format;
 use crate::{replaced, screen};
 
 /// Where the commands of the plan go.
@@ -17,7 +18,7 @@ impl Commands<'_> {
     /// Refuses, before the runs, what has no single plan.
     ///
     /// # Errors
-    /// If the study plans no commands, or there are several plans or a part of one.
+    /// If the study plans no commands, there are several plans or a part of one, or they have no place to go.
     pub fn check(self, scenario: &Scenario, flags: &RunFlags) -> Result<(), Problem> {
         let refused = |message: String, hint: &str| Err(Problem::new(message).hint(hint));
         let study = scenario.study();
@@ -39,6 +40,17 @@ impl Commands<'_> {
         if self.0.is_dir() {
             let message = format!("`{}` is a directory", self.0.display());
             return refused(message, "name a file to write the commands to, or `-` for stdout");
+        }
+        if self.are_printed() && flags.output.format != Format::Text {
+            let message = "`--commands -` and `--format` both print to stdout".to_owned();
+            return refused(message, "leave one of them out, or name a file: --commands FILE");
+        }
+        // The directory is looked for before the run, which may take long.
+        let directory = self.0.parent().filter(|parent| !parent.as_os_str().is_empty());
+        if let Some(missing) = directory.filter(|parent| !parent.is_dir()) {
+            let message =
+                format!("cannot write `{}`: there is no directory `{}`", self.0.display(), missing.display());
+            return refused(message, "make the directory, or name another file");
         }
         Ok(())
     }

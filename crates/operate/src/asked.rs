@@ -54,7 +54,8 @@ pub struct MapChanges {
     /// A group and the devices that it is to have, as in `ceph osd pg-upmap`: `1.7 osd.3 osd.5 osd.8`.
     #[serde(default, skip_serializing_if = "Texts::is_empty")]
     pub upmap: Texts,
-    /// A group and pairs of devices, from and to, as in `ceph osd pg-upmap-items`: `1.7 osd.3 osd.5`.
+    /// A group and pairs of devices, from and to, as in `ceph osd pg-upmap-items`: `1.7 osd.3 osd.5`. A group
+    /// alone loses its pairs, as with `ceph osd rm-pg-upmap-items`.
     #[serde(default, skip_serializing_if = "Texts::is_empty")]
     pub upmap_items: Texts,
 }

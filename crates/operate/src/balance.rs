@@ -17,6 +17,7 @@ mod dangers;
 mod figures;
 mod measures;
 mod observed;
+mod plan_time;
 mod present;
 mod scenario;
 

@@ -455,7 +455,17 @@ impl Editor<'_> {
     fn upmap_items(&mut self, text: &str) -> Result<(), Fault> {
         const EXAMPLE: &str = "1.7 osd.3 osd.5";
         let (group, devices) = self.group_and_devices(text, EXAMPLE)?;
-        if devices.is_empty() || devices.len() % 2 == 1 {
+        if devices.is_empty() {
+            if self.cluster.overlay.upmap_items.remove(&group).is_none() {
+                return Err(Fault::new(
+                    format!("group {group} has no swaps to remove"),
+                    format!("leave it out, or write the swaps that it is to have, as in `{EXAMPLE}`"),
+                ));
+            }
+            self.words.push(format!("upmap-items of {group} removed"));
+            return Ok(());
+        }
+        if devices.len() % 2 == 1 {
             return Err(Fault::new(
                 format!("it names {} devices, but each swap has two: from and to", devices.len()),
                 format!("write it as in `{EXAMPLE}`"),

@@ -18,7 +18,7 @@
 //! - `observed`, `measures`: one replicate and its measures;
 //! - `answer`, `present`: the answer in words, tables and figures.
 
-mod answer;
+pub(crate) mod answer;
 mod case;
 mod exposure;
 mod halted;
@@ -31,6 +31,7 @@ mod present;
 mod scenario;
 mod stages;
 mod steps;
+pub(crate) mod time_alone;
 mod unavailable;
 mod waits;
 

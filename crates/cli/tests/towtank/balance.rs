@@ -381,6 +381,36 @@ fn listed(folder: &Folder, more: &[&str]) -> String {
     rows.map(|row| format!("{}\n", row[1].as_str().expect("a command"))).collect()
 }
 
+/// The time of a plan is what `whatif` answers where its commands are given at once.
+#[test]
+fn the_time_of_a_plan_is_that_of_whatif() {
+    let folder = Folder::with_cluster("balance_time");
+    let measures = |study: &str, more: &[&str]| {
+        let args = [&[study], &EXPORTS[..], more, &["--quiet", "--format", "json"]].concat();
+        let report: serde_json::Value = serde_json::from_str(&folder.run(&args).data()).expect("it is JSON");
+        report["points"][0]["measures"].clone()
+    };
+    let moves = ["--max-moves", "5"];
+    let commands = listed(&folder, &moves);
+    let swaps = commands.lines().map(|line| {
+        let words: Vec<&str> = line.trim_start_matches("ceph osd pg-upmap-items ").split(' ').collect();
+        let devices: String = words[1..].iter().map(|id| format!(" osd.{id}")).collect();
+        format!("{}{devices}", words[0])
+    });
+    let swaps: Vec<String> = swaps.collect();
+    let flags: Vec<&str> = swaps.iter().flat_map(|swap| ["--upmap-items", swap]).collect();
+    let (plan, change) = (measures("balance", &moves), measures("whatif", &flags));
+    let pairs = [
+        ("plan_time_s", "time_to_clean_s"),
+        ("plan_time_low_s", "time_to_clean_low_s"),
+        ("plan_time_high_s", "time_to_clean_high_s"),
+    ];
+    for (of_plan, of_change) in pairs {
+        assert!(plan[of_plan]["mean"].as_f64().expect("a time") > 60.0, "{plan}");
+        assert_eq!(plan[of_plan], change[of_change], "{of_plan}");
+    }
+}
+
 /// The screen says how many commands there are; the file, stdout and the report have the same.
 #[test]
 fn the_commands_of_the_plan_go_to_a_file() {
@@ -414,13 +444,9 @@ fn commands_that_cannot_be_written_are_reported() {
     let folder = Folder::with_cluster("balance_commands_refused");
     let run = |more: &[&str]| folder.run(&[&["balance"], &EXPORTS[..], more, &["--quiet"]].concat());
     let whole = run(&[]).stdout;
-    let said = run(&["--commands", "none/plan.txt", "--out", "results"]);
+    let said = run(&["--commands", "/dev/full", "--out", "results"]);
     assert_eq!(said.code, 1, "{}", said.stderr);
-    assert!(
-        said.stderr.contains("`none/plan.txt`") && said.stderr.contains("no such file"),
-        "{}",
-        said.stderr
-    );
+    assert!(said.stderr.contains("`/dev/full`") && said.stderr.contains("space"), "{}", said.stderr);
     assert!(said.stdout.starts_with(whole.split_once("report ").unwrap().0), "{}", said.stdout);
     assert!(folder.read("results/commands.csv").contains("pg-upmap-items"));
     // An input is not overwritten.
@@ -431,6 +457,16 @@ fn commands_that_cannot_be_written_are_reported() {
     assert_snapshot!(run(&["--commands", "."]), @"
     error: `.` is a directory
     hint: name a file to write the commands to, or `-` for stdout
+    exit 2
+    ");
+    assert_snapshot!(run(&["--commands", "none/plan.txt"]), @"
+    error: cannot write `none/plan.txt`: there is no directory `none`
+    hint: make the directory, or name another file
+    exit 2
+    ");
+    assert_snapshot!(run(&["--commands", "-", "--format", "json"]), @"
+    error: `--commands -` and `--format` both print to stdout
+    hint: leave one of them out, or name a file: --commands FILE
     exit 2
     ");
     assert_snapshot!(run(&["--commands", "plan.txt", "--compare", "stages=2"]), @"

@@ -7,6 +7,9 @@ use towtank_report::{Answer, Label, human};
 use super::Balance;
 use super::dangers::percent;
 use super::observed::{Device, Fits, Kept, Pool};
+use super::plan_time::PlanTime;
+use crate::whatif::answer::interval;
+use crate::whatif::time_alone::Time;
 use towtank_study::Point;
 use towtank_study::ranking::Ranked;
 
@@ -82,6 +85,12 @@ pub fn answer(view: &View<'_>) -> Answer {
     let moves: u64 = kept.stages.iter().map(|stage| stage.shards).sum();
     if moves > 0 && moves >= u64::from(view.point.scenario.max_moves) {
         answer.push(Label::Try, "the plan ends at `max_moves`");
+    }
+    if matches!(kept.time, PlanTime::Known(_)) {
+        answer.push(
+            Label::Assumed,
+            "the time until all groups are clean is that of `towtank whatif` with its usual speeds of disks and release",
+        );
     }
     answer
 }
@@ -189,11 +198,12 @@ fn remedy(view: &View<'_>) -> String {
     let count =
         |count: u64, what: &str| if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") };
     let mut text = format!(
-        "{} in {} ({}: {} for the bytes alone)",
+        "{} in {} ({}: {} for the bytes alone{})",
         count(moves, "move"),
         count(kept.stages.len() as u64, "stage"),
         bytes(moved as f64),
-        human::quantity(time, "s")
+        human::quantity(time, "s"),
+        at_once(kept)
     );
     if let Some(fill) = last.fill.filter(|_| view.sized()) {
         let won: f64 = kept.stages.iter().map(|stage| stage.fits.1).sum();
@@ -204,6 +214,21 @@ fn remedy(view: &View<'_>) -> String {
         text += &format!("; the fullest device is then {} full", percent(fill));
     }
     text
+}
+
+/// How long the plan takes if all its commands are given at once.
+fn at_once(kept: &Kept) -> String {
+    match &kept.time {
+        PlanTime::None => String::new(),
+        PlanTime::Known(Time { clean_s, range_s }) => {
+            let range = interval(*clean_s, *range_s).map_or(String::new(), |range| format!(" ({range})"));
+            format!(
+                "; {}{range} until all groups are clean, if all are made at once",
+                human::quantity(*clean_s, "s")
+            )
+        }
+        PlanTime::Unknown(reason) => format!("; how long until all groups are clean is not known: {reason}"),
+    }
 }
 
 /// A change of a pool's space by less than this part of it is not mentioned; the table has it.

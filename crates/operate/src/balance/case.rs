@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use towtank_ceph::{Cluster, FillLimits, GroupStates, Joined};
 use towtank_placement::crush::ItemId;
 use towtank_report::Warning;
-use towtank_scenario::{Draft, Problems, did_you_mean};
+use towtank_scenario::{Draft, Input, Problems, did_you_mean};
 
 use super::scenario::Scenario;
 use crate::asked::Asked;
@@ -30,6 +30,8 @@ pub struct Ready {
     pub states: GroupStates,
     /// Warnings about the exports.
     pub warnings: Vec<Warning>,
+    /// The exports.
+    pub inputs: Vec<Input>,
     /// The devices that may take data; none for all.
     pub destinations: Option<BTreeSet<ItemId>>,
 }
@@ -69,7 +71,8 @@ impl Ready {
             )));
         }
         let limits = FillLimits::of(&osd_dump);
-        Ok(Ready { scenario, cluster, limits, groups, states, warnings, destinations })
+        let inputs = draft.inputs();
+        Ok(Ready { scenario, cluster, limits, groups, states, warnings, inputs, destinations })
     }
 
     /// Bytes per second that a device takes at most.

@@ -145,6 +145,21 @@ fn of_plan() -> Vec<Row> {
             stage.time_s
         })
         .titled("Time of the plan, at least"),
+        Row::new(
+            "plan_time_s",
+            "s",
+            "until all groups are clean if all commands are given at once, as `whatif` has it",
+            |seen| seen.kept.time.of(|time| time.clean_s),
+        )
+        .titled("Time until all groups are clean"),
+        Row::new("plan_time_low_s", "s", "the lower end of its range", |seen| {
+            seen.kept.time.of(|time| time.range_s[0])
+        })
+        .titled("Time until all groups are clean, lower end"),
+        Row::new("plan_time_high_s", "s", "the upper end of its range", |seen| {
+            seen.kept.time.of(|time| time.range_s[1])
+        })
+        .titled("Time until all groups are clean, upper end"),
         Row::new("upmaps", "mappings", "explicit mappings now", |seen| Ok(seen.kept.safety.upmaps.0 as f64)),
         Row::new(
             "upmaps_dropped",

@@ -13,6 +13,7 @@ use towtank_placement::crush::{ItemId, NONE};
 use towtank_units::{Bytes, Rate, SimSpan};
 
 use super::case::Ready;
+use super::plan_time::{self, PlanTime};
 use crate::release::GroupLimits;
 use towtank_study::{Progress, RunContext, StudyError};
 
@@ -37,6 +38,8 @@ pub struct Kept {
     pub stages: Vec<Staged>,
     /// Groups with moves, each counted once.
     pub moved_groups: u64,
+    /// How long the plan takes if its commands are given at once.
+    pub(super) time: PlanTime,
     /// Its commands, in their order.
     pub commands: Vec<Command>,
     /// Numbers of groups.
@@ -219,6 +222,7 @@ pub fn seen(ready: &Ready, context: &RunContext<'_>) -> Result<Option<Kept>, Stu
         stages: stages(ready, &spread, &applied),
         moved_groups: moved.len() as u64,
         commands: commands(&applied),
+        time: context.within(0.5..1.0, |context| plan_time::of(ready, &applied, context))?,
         advice: advice(&spread, ready.groups.target),
         safety: safety(ready, &spread),
     }))

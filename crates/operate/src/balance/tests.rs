@@ -13,8 +13,10 @@ use towtank_scenario::{Document, Source};
 use towtank_streams::Seed;
 
 use super::observed::{AfterLoss, Device, Fits, Safety, Staged};
+use super::plan_time::PlanTime;
 use super::*;
 use crate::exports::samples::{self, EXAMPLE, Folder, example};
+use crate::whatif::time_alone::Time;
 use towtank_study::testing::by_hand;
 use towtank_study::{PointResult, Prepared, StopAsked, Study};
 
@@ -249,6 +251,7 @@ fn by_hand_seen() -> Seen {
             stages: vec![stage(3, 300, 4.0), stage(2, 200, 6.5)],
             moved_groups: 4,
             safety,
+            time: PlanTime::Known(Time { clean_s: 11.5, range_s: [9.5, 14.5] }),
             ..Kept::default()
         },
     }
@@ -281,6 +284,9 @@ fn each_measure_has_its_own_value() {
         ("moved_shards", 5.0),
         ("moved_groups", 4.0),
         ("plan_time_at_least_s", 10.5),
+        ("plan_time_s", 11.5),
+        ("plan_time_low_s", 9.5),
+        ("plan_time_high_s", 14.5),
         ("upmaps", 36.0),
         ("upmaps_dropped", 37.0),
         ("upmaps_to_fuller", 38.0),
@@ -295,4 +301,23 @@ fn each_measure_has_its_own_value() {
         ("groups_unknown_now", 33.0),
     ];
     by_hand::hold(measures::measures, &by_hand_seen(), &expected);
+}
+
+#[test]
+fn a_plan_of_a_cluster_that_whatif_refuses_has_no_time_but_a_reason() {
+    let time = |outcome: &Outcome| {
+        let time = &outcome.measures["plan_time_s"];
+        time.value().ok_or_else(|| time.reason().unwrap_or_default().to_owned())
+    };
+    let known = time(&outcome("")).unwrap();
+    assert!(known > 60.0, "{known}");
+    assert_eq!(time(&outcome("max_moves = 0\n")), Ok(0.0));
+    let Folder(mut files) = example();
+    let dump = String::from_utf8(files["osd_dump.json"].clone()).unwrap();
+    let other = dump.replace(r#""plugin": "jerasure""#, r#""plugin": "lrc""#);
+    assert_ne!(other, dump);
+    files.insert("osd_dump.json".to_owned(), other.into_bytes());
+    let refused = prepared(Folder(files), EXAMPLE).unwrap().run(&RunContext::alone(Seed(1), 0)).unwrap();
+    let reason = time(&refused).unwrap_err();
+    assert!(reason.contains("has the code `lrc`"), "{reason}");
 }

@@ -337,25 +337,24 @@ fn what_moves(view: &View<'_>) -> String {
         return "nothing".to_owned();
     }
     let objects = view.value("moved_objects").unwrap_or(0.0);
-    let objects = match objects > 0.0 {
-        true => format!("{} objects and ", human::digits(objects)),
-        false => String::new(),
-    };
+    let objects = (objects > 0.0).then(|| format!("{} objects", human::digits(objects)));
     let moved = human::quantity(moves.moved_bytes as f64, "bytes");
-    let written = view.shown("written_bytes", "bytes").filter(|written| *written != moved);
-    let (are_to_move, written) = match (written, view.some("stuck_objects")) {
-        (Some(written), true) => {
-            (" are to move", format!("; {written} are written until the end, and the rest stays where it is"))
+    let groups = format!("{} of {} groups", moves.moved_groups, moves.groups);
+    let share = format!("{:.1} % of all bytes", 100.0 * moves.moved_fraction());
+    // Some are written more than once, or not at all, so the objects are those that are written.
+    match view.shown("written_bytes", "bytes").filter(|written| *written != moved) {
+        None => {
+            let objects = objects.map_or(String::new(), |objects| objects + " and ");
+            format!("{moved} in {objects}{groups}, {share}")
         }
-        (Some(written), false) => (" are to move", format!("; {written} are written until the end")),
-        (None, _) => ("", String::new()),
-    };
-    format!(
-        "{moved} in {objects}{} of {} groups{are_to_move}, {:.1} % of all bytes{written}",
-        moves.moved_groups,
-        moves.groups,
-        100.0 * moves.moved_fraction(),
-    )
+        Some(written) => {
+            let in_objects = objects.map_or(String::new(), |objects| format!(" in {objects}"));
+            let rest = if view.some("stuck_objects") { ", and the rest stays where it is" } else { "" };
+            format!(
+                "{moved} in {groups} are to move, {share}; {written}{in_objects} are written until the end{rest}"
+            )
+        }
+    }
 }
 
 /// What is written where changes follow each other: more than what lies elsewhere in the end.
@@ -401,8 +400,8 @@ fn how_long(view: &View<'_>) -> String {
         return format!("not all groups become clean: {reason}{end}");
     };
     if clean == 0.0 {
-        return if view.kept.moves.moved_shards == 0 { "no data move" } else { "it takes no time" }
-            .to_owned();
+        let is_empty = view.kept.moves.moved_shards > 0;
+        return if is_empty { "the groups that move are empty" } else { "no data move" }.to_owned();
     }
     let full = view.value("time_to_full_redundancy_s").filter(|full| *full > 0.0);
     let mut text = String::new();
@@ -470,7 +469,7 @@ fn time(view: &View<'_>) -> Option<String> {
 const START: &str = "until the first object moves (`start`)";
 
 /// A range in words; none where both ends read the same.
-fn interval(time: f64, [low, high]: [f64; 2]) -> Option<String> {
+pub(crate) fn interval(time: f64, [low, high]: [f64; 2]) -> Option<String> {
     let shown = human::Shown::fitting(time, "s");
     let differ = shown.digits(low) != shown.digits(high);
     differ.then(|| format!("{} to {}", shown.digits(low), shown.quantity(high)))

@@ -143,6 +143,22 @@ fn stopped() -> Replicate<Seen> {
 
 /// Runs one replicate.
 pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, StudyError> {
+    with(ready, Trials::Made, context)
+}
+
+/// Whether settings that would help are tried, which takes most of the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trials {
+    Made,
+    LeftOut,
+}
+
+/// Runs a replicate, with or without the trials.
+pub(super) fn with(
+    ready: &Ready,
+    trials: Trials,
+    context: &RunContext<'_>,
+) -> Result<Replicate<Seen>, StudyError> {
     // Progress is that of the recoveries, which take nearly all the time.
     let moves = context.within(0.0..0.0, |context| Moves::of(&ready.case, context))?;
     let Some(moves) = moves else { return Ok(stopped()) };
@@ -154,7 +170,7 @@ pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, S
         None => recovery,
     };
     let orders = drawn.map(|(_, orders)| orders);
-    context.within(ORDERS_SHARE..1.0, |context| in_order(ready, moves, (recovery, orders), context))
+    context.within(ORDERS_SHARE..1.0, |context| in_order((ready, trials), moves, (recovery, orders), context))
 }
 
 /// The part of a replicate's time in which orders of groups are drawn, as its progress shows it. A guess.
@@ -162,7 +178,7 @@ const ORDERS_SHARE: f64 = 0.2;
 
 /// Runs the recovery whose order of groups has been chosen.
 fn in_order(
-    ready: &Ready,
+    (ready, trials): (&Ready, Trials),
     moves: Moves,
     (recovery, orders): (Recovery<'_>, Option<Orders>),
     context: &RunContext<'_>,
@@ -181,10 +197,13 @@ fn in_order(
     let estimate = context.within(all * own..all * own, |context| {
         Estimate::or_of(estimate, (&recovery, &recovered), limits, context)
     })?;
-    let mut tried = context.within(all * own..all, |context| {
-        let settings = ready.real.levers();
-        levers::tried(&recovery, &recovered, (&resources, settings), estimate.as_ref(), context)
-    })?;
+    let mut tried = match trials {
+        Trials::LeftOut => Vec::new(),
+        Trials::Made => context.within(all * own..all, |context| {
+            let settings = ready.real.levers();
+            levers::tried(&recovery, &recovered, (&resources, settings), estimate.as_ref(), context)
+        })?,
+    };
     let spread = context
         .within(all..1.0, |context| spread(&recovery, &recovered, (permille, estimate.as_ref()), context))?;
     let beside =

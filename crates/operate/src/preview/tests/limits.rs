@@ -104,3 +104,17 @@ fn a_rule_that_puts_copies_on_one_host_is_at_risk() {
     before.safety.host_stops_now = counted;
     assert!(!dangers::dangers(&before).contains(&words));
 }
+
+/// A group alone loses its swaps, as `ceph osd rm-pg-upmap-items` takes them away; nothing else changes.
+#[test]
+fn swaps_of_a_group_are_removed_by_its_name() {
+    let case = case("upmap_items = \"1.7\"");
+    let mut left = case.before.overlay.upmap_items.clone();
+    assert!(left.remove(&PgId { pool: 1, seed: 7 }).is_some());
+    assert_eq!(case.after.overlay.upmap_items, left);
+    assert_eq!(case.changes, ["upmap-items of 1.7 removed"]);
+    let Err(problems) = draft_case(usual(), &format!("{USUAL}upmap_items = \"1.8\"")) else {
+        panic!("there is nothing to remove")
+    };
+    assert!(problems.to_string().contains("group 1.8 has no swaps to remove"), "{problems}");
+}
