@@ -12,6 +12,7 @@ use towtank_report::{Severity, Warning};
 use towtank_units::Bytes;
 
 use crate::cluster::{Cluster, Group, PoolState, Stated};
+use crate::doubts;
 use crate::rule::{rule_name, rules_of};
 use crate::states::{self, GroupStates};
 use crate::tree::device_list;
@@ -43,7 +44,7 @@ pub struct Exports<'a> {
     /// Its name in messages.
     pub report_file: &'a str,
     /// `ceph osd df`.
-    pub fill: Option<Vec<DeviceUse>>,
+    pub fill: Option<Named<Vec<DeviceUse>>>,
     /// States of groups to warn about, each with its effect on the caller's result.
     pub states: &'a [(&'a str, &'a str)],
 }
@@ -251,12 +252,14 @@ pub fn join(exports: Exports<'_>) -> Result<Joined, Vec<JoinError>> {
     let mut cluster = Cluster { map: map.value, overlay, pools, fill: BTreeMap::new() };
     note_devices(&cluster, &map.file, &osd_dump.file, &mut warnings);
     note_targets(&osd_dump.value, &mut warnings);
+    warnings.extend(doubts::of_dump(&osd_dump.value, &osd_dump.file));
     let mut stated = Vec::new();
     let group_states = match (pg_dump, report) {
         (Some(Named { value: dump, file }), _) => {
             take_groups(&mut cluster, &dump, (&file, &osd_dump.file), &mut warnings)
                 .map_err(|error| vec![error])?;
             note_negative(&dump, &file, &mut warnings);
+            warnings.extend(doubts::of_groups(&dump, &file));
             let count = |word: &str| dump.groups.iter().filter(|stat| stat.is(word)).count() as u64;
             note_states(&count, (dump.groups.len() as u64, &file), named, &mut warnings);
             note_entries(dump.groups.iter().map(|stat| stat.sum), &mut warnings);
@@ -284,7 +287,11 @@ pub fn join(exports: Exports<'_>) -> Result<Joined, Vec<JoinError>> {
         }
         (None, None) => return Err(vec![JoinError::NoGroups]),
     };
-    for used in stated.into_iter().chain(fill.unwrap_or_default()) {
+    let fill = fill.map_or(Vec::new(), |fill| {
+        warnings.extend(doubts::of_usage(&cluster, &fill.value, &fill.file));
+        fill.value
+    });
+    for used in stated.into_iter().chain(fill) {
         cluster.fill.insert(used.id, used);
     }
     if cluster.fill.is_empty()

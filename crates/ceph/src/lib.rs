@@ -1,8 +1,8 @@
 //! A Ceph cluster as described by its exports: the CRUSH map, devices and overrides of the map, pools with
 //! their groups, and the usage of devices.
 //!
-//! - `join`: joins exports; mismatches give warnings or errors; `states`: what they say of the states of
-//!   groups, and where that is more than they place;
+//! - `join`: joins exports; mismatches give warnings or errors; `doubts`: values that contradict each other;
+//!   `states`: what they say of the states of groups, and where that is more than they place;
 //! - `cluster`: the state; `tree`: what the map's buckets say about it; `fill`: fill levels of devices;
 //!   `usage`: their usage where no export states it;
 //! - `laid_out`: where groups belong; `gains`: which devices gain a copy when a group moves; `split`: the
@@ -16,6 +16,7 @@
 
 pub mod balance;
 mod cluster;
+mod doubts;
 mod edit;
 mod fill;
 mod gains;

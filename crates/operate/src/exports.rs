@@ -21,7 +21,7 @@ struct Read {
     map: Option<Named<Map>>,
     osd_dump: Option<Named<OsdDump>>,
     pg_dump: Option<Named<PgDump>>,
-    fill: Option<Vec<DeviceUse>>,
+    fill: Option<Named<Vec<DeviceUse>>>,
     report: Option<Named<Report>>,
 }
 
@@ -87,8 +87,7 @@ fn read_all(exports: &Exports, draft: &Draft, warnings: &mut Vec<Warning>) -> Re
         map: named(&mut reader, exports.crush_map.is_some(), "crush_map", ceph::read_map),
         osd_dump: named(&mut reader, exports.osd_dump.is_some(), "osd_dump", ceph::read_osd_dump),
         pg_dump: named(&mut reader, exports.pg_dump.is_some(), "pg_dump", ceph::read_pg_dump),
-        fill: named(&mut reader, exports.osd_df.is_some(), "osd_df", ceph::read_osd_df)
-            .map(|fill| fill.value),
+        fill: named(&mut reader, exports.osd_df.is_some(), "osd_df", ceph::read_osd_df),
         report: named(&mut reader, exports.report.is_some(), "report", ceph::read_report),
     };
     problems.into_result(read)

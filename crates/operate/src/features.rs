@@ -1,7 +1,9 @@
 //! What a cluster has that is not modelled: refused where the answer would be wrong, else named in it.
 
+use towtank_ceph::{Cluster, PoolState, rule_name};
 use towtank_imports::ceph::{OsdDump, PoolEntry};
 use towtank_placement::crush::RuleKind;
+use towtank_recovery::releases::CephRelease;
 use towtank_report::{Warning, human};
 use towtank_scenario::{Draft, Problems};
 
@@ -81,6 +83,29 @@ pub(crate) fn named(dump: &OsdDump) -> Vec<Warning> {
     );
     said.extend(scaled.map(Warning::note));
     said
+}
+
+/// The first release with rules of multi-step retry.
+const MSR_FROM: u32 = 19;
+
+/// Pools with a rule that devices of a known release do not have.
+pub(crate) fn of_rules(cluster: &Cluster, release: Option<CephRelease>) -> Vec<Warning> {
+    let Some(major) = release.map(|known| known.0.major).filter(|major| *major < MSR_FROM) else {
+        return Vec::new();
+    };
+    let is_new = |pool: &&PoolState| {
+        let rule = cluster.map.rule(pool.placed.rule as usize);
+        rule.is_some_and(|rule| rule.kind.msr_mode().is_some())
+    };
+    let said = |pool: &PoolState| {
+        let rule = rule_name(&cluster.map, pool.placed.rule);
+        Warning::unknown(format!(
+            "pool `{}` has the rule `{rule}`, which retries over several steps (MSR): Ceph has such rules from {MSR_FROM} on, \
+             and the exports are of Ceph {major}",
+            pool.name
+        ))
+    };
+    cluster.pools.iter().filter(is_new).map(said).collect()
 }
 
 /// What is not modelled where time and risk are answered. Pools whose codes are not known are refused.

@@ -167,3 +167,27 @@ fn a_rule_of_another_form_is_refused_only_where_a_pool_has_it() {
     let why = "`rule` is \"rbd=coded\": rule `coded` is for erasure-coded (`msr_indep`) pools, but pool `rbd` is replicated";
     assert_eq!(refused(with_bad(), &Preview, "rule = \"rbd=coded\""), [why]);
 }
+
+/// A release that has no such rules is named; one that has them, and one that is not known, are not.
+#[test]
+fn a_release_without_such_rules_is_named() {
+    let said = |release: &str, study: &dyn Study| {
+        let Folder(mut files) = retrying(BY_HOST);
+        let mut dump: Value = serde_json::from_slice(&files["osd_dump.json"]).unwrap();
+        dump["require_osd_release"] = release.into();
+        files.insert("osd_dump.json".to_owned(), dump.to_string().into_bytes());
+        let outcome = run(study, Folder(files), "mark_out = \"osd.6\"").unwrap();
+        let named = outcome.warnings.iter().filter(|warning| warning.text.contains("(MSR)"));
+        named.map(|warning| warning.text.clone()).collect::<Vec<_>>()
+    };
+    let studies: [&dyn Study; 2] = [&Preview, &Whatif];
+    for study in studies {
+        let found = said("reef", study);
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(
+            found[0].ends_with("Ceph has such rules from 19 on, and the exports are of Ceph 18"),
+            "{found:?}"
+        );
+        assert!(said("squid", study).is_empty() && said("", study).is_empty());
+    }
+}

@@ -59,7 +59,8 @@ impl Case {
     /// Each problem with its place in `draft`.
     pub fn of(scenario: &Scenario, draft: &Draft) -> Result<Case, Problems> {
         let loaded = exports::load(&scenario.exports, &STATES, draft)?;
-        let groups_max = GroupLimits::of(Found::of(&loaded).release).max;
+        let release = Found::of(&loaded).release;
+        let groups_max = GroupLimits::of(release).max;
         let Joined { cluster: before, mut warnings, osd_dump, states, .. } = loaded;
         warnings.extend(features::named(&osd_dump));
         warnings.extend(states::of_sums(&states));
@@ -68,6 +69,7 @@ impl Case {
         let steps = asked.map.iter().map(Change::step).collect();
         let steps = changes::Asked { after_map: scenario.map.after_map.is_some(), steps };
         let Changed { after, upmaps_dropped, words } = changes::apply(&steps, draft, &before, &mut warnings)?;
+        warnings.extend(features::of_rules(&after, release));
         if words.is_empty() {
             warnings.push(Warning::note("nothing is changed; data that moves is already in transit"));
         }

@@ -110,6 +110,7 @@ impl Ready {
         let group_states = joined.states.clone();
         let real = real::Ready::of(of_cluster, joined, change, draft)?;
         check_replaced(&asked, &real, draft).into_result(())?;
+        warnings.extend(features::of_rules(&end, real.paced().release));
         let fails = !asked.fail.is_empty() || !asked.replace.is_empty();
         let mut staged =
             real.staged(&RunContext::alone(Seed(0), 0)).expect("nobody stops a context of its own");

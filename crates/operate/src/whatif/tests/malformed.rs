@@ -153,3 +153,21 @@ fn negative_sums_are_named_and_negative_counts_refused() {
     let refused = refusal(folder);
     assert!(refused.contains("-1 is negative, and a count is 0 at least"), "{refused}");
 }
+
+/// Values that contradict each other are named in the answer of the study, each in its words.
+#[test]
+fn values_that_contradict_each_other_are_named() {
+    let of = |folder: Folder| {
+        let (outcome, _) = answer(folder, "");
+        outcome.warnings.into_iter().map(|warning| warning.text).collect::<Vec<_>>().join("\n")
+    };
+    let usual = of(example());
+    for (folder, words) in [
+        (edited(|dump| dump["pools"][0]["min_size"] = json!(9), |_| {}), "`min_size` 9, above its `size` 3"),
+        (edited(|dump| dump["full_ratio"] = json!(0.8), |_| {}), "out of order (OSD_OUT_OF_ORDER_FULL)"),
+        (group("acting_primary", json!(99)), "whose `acting_primary` is not in `acting`, such as"),
+    ] {
+        let said = of(folder);
+        assert!(said.contains(words) && !usual.contains(words), "{words}: {said}");
+    }
+}
