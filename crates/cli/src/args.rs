@@ -400,8 +400,13 @@ fn with_help(command: clap::Command, help: Help) -> clap::Command {
             command.mut_args(|arg| arg.hide_short_help(false)).after_help(after.join("\n\n"))
         }
     };
-    command.mut_subcommands(|inner| with_help(inner, help))
+    // Flags with long values leave no room beside them in a narrow terminal.
+    let is_narrow = crate::screen::stdout().width < NARROW && command.get_name() == "crush";
+    command.next_line_help(is_narrow).mut_subcommands(|inner| with_help(inner, help))
 }
+
+/// Below so many columns the help of `crush` has a line for a flag, and the text below it.
+const NARROW: usize = 90;
 
 fn environment(variables: &[&str]) -> String {
     format!("Environment variables that stand for flags: {}", variables.join(", "))

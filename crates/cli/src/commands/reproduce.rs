@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use towtank::{Listing, QUICK_SECONDS, Registry, Trouble, Wanted};
+use towtank_report::text::wrap;
 use towtank_report::{Cell, Column, Table, csv, human};
 
 use super::print;
@@ -17,7 +18,7 @@ pub fn reproduce(registry: &Registry, flags: &Reproduce) -> Result<Exit, Trouble
     if flags.list {
         let listing = towtank::listing(registry, wanted)?;
         return print(&match flags.output.format {
-            Format::Text => text(&listing),
+            Format::Text => text(&listing, screen::stdout().width),
             Format::Json => format!("{:#}\n", json(&listing)),
             Format::Csv => csv::render(&table(&listing)),
         });
@@ -34,46 +35,65 @@ pub fn reproduce(registry: &Registry, flags: &Reproduce) -> Result<Exit, Trouble
     Ok(Exit::Done)
 }
 
+/// A text of a list, indented, in lines of this width; what follows the first stands further in.
+fn indented(indent: usize, text: &str, width: usize) -> Vec<String> {
+    let lines = wrap(text, width.saturating_sub(indent + 2));
+    let more = |at: usize| if at == 0 { indent } else { indent + 2 };
+    lines.iter().enumerate().map(|(at, line)| format!("{:1$}{line}", "", more(at))).collect()
+}
+
 /// The claims by paper, then the scenarios with what they take.
-fn text(listing: &Listing) -> String {
+fn text(listing: &Listing, columns: usize) -> String {
     let mut lines = Vec::new();
     let (mut paper, mut part, mut source) = ("", "", "");
     for claim in &listing.claims {
         if claim.paper != paper {
             paper = &claim.paper;
-            lines.extend([paper.to_owned(), String::new()]);
+            lines.extend(indented(0, paper, columns));
+            lines.push(String::new());
             part = "";
         }
         if claim.part != part {
             part = &claim.part;
             source = "";
-            lines.push(format!("  {part}"));
+            lines.extend(indented(2, part, columns));
         }
         if claim.source != source {
             source = &claim.source;
-            lines.push(format!("    {source}:"));
+            lines.extend(indented(4, &format!("{source}:"), columns));
         }
-        lines.push(format!("      {}: {}", claim.name, claim.statement));
+        lines.extend(indented(6, &format!("{}: {}", claim.name, claim.statement), columns));
         let last = listing.claims.iter().rfind(|other| other.paper == claim.paper);
         if last == Some(claim) {
             lines.push(String::new());
         }
     }
-    lines.push(format!("Scenarios, with processor time on one core ({}):", listing.machine));
+    let heading = format!("Scenarios, with processor time on one core ({}):", listing.machine);
+    lines.extend(indented(0, &heading, columns));
     let width = listing.scenarios.iter().map(|one| one.scenario.len()).max().unwrap_or(0);
     for one in &listing.scenarios {
         let time = one.core_seconds.map_or_else(|| "not known".to_owned(), time_of);
-        lines.push(format!("  {:width$}  {time:>9}  {}", one.scenario, one.title));
+        let before = format!("  {:width$}  {time:>9}  ", one.scenario);
+        for (at, line) in
+            wrap(&one.title, columns.saturating_sub(before.len()).max(TITLE_LEAST)).iter().enumerate()
+        {
+            let before = if at == 0 { before.clone() } else { " ".repeat(before.len()) };
+            lines.push(before + line);
+        }
     }
     let (claims, all) = (listing.claims.len(), time_of(listing.core_seconds()));
     lines.push(String::new());
-    lines.push(format!(
+    let sum = format!(
         "{claims} claims, {} scenarios, about {all} on one core. The replicates of a scenario share all cores.",
         listing.scenarios.len()
-    ));
-    lines.push(format!("`--quick` chooses scenarios that take {QUICK_SECONDS} s or less together.\n"));
-    lines.join("\n")
+    );
+    let quick = format!("`--quick` chooses scenarios that take {QUICK_SECONDS} s or less together.");
+    lines.extend([sum, quick].iter().flat_map(|text| indented(0, text, columns)));
+    lines.join("\n") + "\n"
 }
+
+/// A title is not made narrower than this.
+const TITLE_LEAST: usize = 20;
 
 /// Two digits are more than an estimate has.
 fn time_of(seconds: f64) -> String {

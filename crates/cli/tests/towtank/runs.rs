@@ -283,7 +283,8 @@ fn what_is_reproduced_is_listed_and_nothing_runs() {
 
       Slide: aggregate rebuild bandwidth example
         Impact of Data Placement on Resilience in Large-Scale Object Storage Systems, MSST 2016:
-          rebuild-pair/pair_streaming_rate: data can be streamed between pairs of servers at about 1.5 GiB/s
+          rebuild-pair/pair_streaming_rate: data can be streamed between pairs of servers at about 1.5
+            GiB/s
       Slide: a closer look at inter-server traffic
         Impact of Data Placement on Resilience in Large-Scale Object Storage Systems, MSST 2016:
           rebuild-peers/more_peers_higher_rate: the more peers are active, the higher the rate
