@@ -13,6 +13,13 @@ use crate::fill::FillLimits;
 pub(crate) fn of_dump(dump: &OsdDump, file: &str) -> Vec<Warning> {
     let mut said = Vec::new();
     for pool in &dump.pools {
+        if pool.min_size == Some(0) {
+            let name = &pool.name;
+            said.push(Warning::unknown(format!(
+                "pool `{name}` of `{file}` has `min_size` 0, which Ceph does not write: it is not known whether its groups \
+                 take writes with few devices"
+            )));
+        }
         let size = pool.placed().size;
         if let Some(least) = pool.min_size.filter(|least| *least > size) {
             said.push(Warning::unknown(format!(
@@ -99,6 +106,11 @@ mod tests {
         let said = texts(of_dump(&dump(r#""min_size":9,"#, ""), "osds"));
         assert!(
             said[0].starts_with("pool `data` of `osds` has `min_size` 9, above its `size` 3"),
+            "{said:?}"
+        );
+        let said = texts(of_dump(&dump(r#""min_size":0,"#, ""), "osds"));
+        assert!(
+            said[0].starts_with("pool `data` of `osds` has `min_size` 0, which Ceph does not"),
             "{said:?}"
         );
     }

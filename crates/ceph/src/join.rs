@@ -303,7 +303,11 @@ pub fn join(exports: Exports<'_>) -> Result<Joined, Vec<JoinError>> {
              together, as if data lay where the map places them; set `osd_df` for what is used",
         ));
     }
-    let group_states = GroupStates { stopped_pools: states::stopped_pools(&osd_dump.value), ..group_states };
+    let group_states = GroupStates {
+        stopped_pools: states::stopped_pools(&osd_dump.value),
+        marked_full: states::marked_full(&osd_dump.value),
+        ..group_states
+    };
     let media = report.map(|report| report.media.iter().copied().collect()).unwrap_or_default();
     let versions = report.map(|report| report.versions.clone()).unwrap_or_default();
     let osd_dump = osd_dump.value;
@@ -334,7 +338,8 @@ fn pools_of(dump: &Named<OsdDump>, map: &Named<Map>) -> Result<Vec<PoolState>, V
             continue;
         };
         let groups = vec![Group::default(); entry.pg_num as usize];
-        let (name, min_size) = (entry.name.clone(), entry.min_size);
+        // A pool of Ceph has at least 1.
+        let (name, min_size) = (entry.name.clone(), entry.min_size.filter(|least| *least > 0));
         pools.push(PoolState { name, placed, data_shards, min_size, groups });
     }
     pools.sort_by_key(|pool| pool.placed.id);

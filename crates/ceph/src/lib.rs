@@ -37,5 +37,5 @@ pub use join::{Export, Exports, GROUPS_MAX, JoinError, Joined, Named, join};
 pub use laid_out::LaidOut;
 pub use rule::{RuleError, rule_for, rule_name};
 pub use split::{parts, parts_of};
-pub use states::GroupStates;
+pub use states::{GroupStates, MarkedFull};
 pub use tree::{device_list, item_name, parents};

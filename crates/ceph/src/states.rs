@@ -4,12 +4,15 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use towtank_imports::ceph::{GroupStat, GroupSum, GroupsInState, OsdDump, PgDump, PoolEntry, Report, Served};
+use towtank_imports::ceph::{
+    GroupStat, GroupSum, GroupsInState, OsdDump, OsdEntry, PgDump, PoolEntry, Report, Served,
+};
 use towtank_placement::crush::{NONE, RuleKind};
 
 use crate::cluster::{Cluster, Group, PoolState, Stated};
 use crate::gains::differs;
 use crate::laid_out::LaidOut;
+use crate::tree::device_list;
 
 /// Counts of groups by their states.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,6 +47,9 @@ pub struct GroupStates {
     /// Pools of which nothing is written, or read, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stopped_pools: Vec<String>,
+    /// Devices and pools that are above a limit of fill by the map, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marked_full: Vec<MarkedFull>,
     /// Where the states show more than the exports place, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unplaced: Vec<String>,
@@ -177,6 +183,44 @@ pub(crate) fn stopped_pools(dump: &OsdDump) -> Vec<String> {
         }
     };
     dump.pools.iter().filter_map(of).collect()
+}
+
+/// What the map says of a device or a pool that is above a limit of fill.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MarkedFull {
+    /// In words.
+    pub text: String,
+    /// Whether writes stop.
+    pub stops: bool,
+}
+
+/// Devices and pools that the map marks as above a limit of fill, whatever other exports say of their fill.
+pub(crate) fn marked_full(dump: &OsdDump) -> Vec<MarkedFull> {
+    let levels = [
+        ("full", "pools with groups there take no writes", true),
+        ("backfillfull", "nothing is moved there", false),
+        ("nearfull", "Ceph warns", false),
+    ];
+    let mut said = Vec::new();
+    for (level, effect, stops) in levels {
+        let marked = |osd: &&OsdEntry| osd.state.iter().any(|word| word == level);
+        let devices: Vec<i32> = dump.osds.iter().filter(marked).map(|osd| osd.id).collect();
+        if !devices.is_empty() {
+            let (devices, verb) = (device_list(&devices), if devices.len() == 1 { "is" } else { "are" });
+            said.push(MarkedFull { text: format!("{devices} {verb} {level} by the map: {effect}"), stops });
+        }
+        if !stops {
+            let pools = dump.pools.iter().filter(|pool| pool.has_flag(level));
+            said.extend(pools.map(|pool| MarkedFull {
+                text: format!(
+                    "pool `{}` has the flag `{level}`: a device of it is above that limit",
+                    pool.name
+                ),
+                stops,
+            }));
+        }
+    }
+    said
 }
 
 /// Whether there are bytes, and no count of the objects that have them.

@@ -3,6 +3,8 @@
 
 mod conflicts;
 
+use std::collections::BTreeSet;
+
 use towtank_ceph::{
     Cluster, GROUPS_MAX, NewHost, PoolState, RuleError, device_list, rule_for, rule_name, upmaps,
 };
@@ -13,6 +15,7 @@ use towtank_report::Warning;
 use towtank_scenario::{Draft, Problem, Problems, did_you_mean};
 
 use crate::exports::read_map;
+use crate::names;
 use conflicts::Set;
 
 /// A cluster after all changes.
@@ -84,8 +87,28 @@ pub fn apply(
     if let Err(fault) = before.map.compile() {
         return Err(draft.problem("crush_map", fault.to_string()).hint("correct the map").into());
     }
+    let set: BTreeSet<PgId> =
+        after.overlay.upmap.keys().chain(after.overlay.upmap_items.keys()).copied().collect();
     let upmaps_dropped = upmaps::drop_broken(&mut after);
+    warnings.extend(without_effect(before, &after, &set));
     Ok(Changed { after, upmaps_dropped, words })
+}
+
+/// Names groups whose new explicit mapping the monitors drop at once.
+fn without_effect(before: &Cluster, after: &Cluster, set: &BTreeSet<PgId>) -> Option<Warning> {
+    let has = |cluster: &Cluster, group: &PgId| {
+        cluster.overlay.upmap.contains_key(group) || cluster.overlay.upmap_items.contains_key(group)
+    };
+    let mut dropped = set.iter().filter(|group| !has(before, group) && !has(after, group));
+    let first = dropped.next()?;
+    let more = match dropped.count() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(Warning::unknown(format!(
+        "the new explicit mapping of group {first}{more} has no effect: Ceph drops one that swaps a device which the group is not \
+         on, puts two copies into a failure domain, or names a device that is out, has no weight or is outside the rule"
+    )))
 }
 
 type Change<'a> = fn(&mut Editor<'a>, &str) -> Result<(), Fault>;
@@ -184,12 +207,8 @@ impl Editor<'_> {
                 "`after_map` and `remove` come first, and what is removed needs no other change: leave it out",
             );
         }
-        let names: Vec<&str> =
-            self.map().item_names.values().map(String::as_str).filter(|name| !name.contains('~')).collect();
-        let hint = did_you_mean(name, names.iter().copied()).unwrap_or_else(|| {
-            let first: Vec<&str> = names.iter().take(12).copied().collect();
-            format!("the map has {} items, such as {}", names.len(), first.join(", "))
-        });
+        let names = self.map().item_names.values().map(String::as_str).filter(|name| !name.contains('~'));
+        let hint = names::hint(name, names);
         Fault::new(format!("there is no device or bucket called `{name}`"), hint)
     }
 

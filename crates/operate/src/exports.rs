@@ -42,6 +42,7 @@ pub(crate) fn key_of_dump(exports: &Exports) -> &'static str {
 pub fn load(exports: &Exports, states: &'static States, draft: &Draft) -> Result<Joined, Problems> {
     let mut warnings = Vec::new();
     let Read { map, osd_dump, pg_dump, fill, report } = read_all(exports, draft, &mut warnings)?;
+    warnings.extend(other_cluster(&osd_dump, &report, draft)?);
     let in_report = || report.as_ref().map(|report| (&report.value, report.file.clone()));
     let map = map
         .or_else(|| in_report().map(|(report, file)| Named { value: report.map.clone(), file }))
@@ -61,6 +62,30 @@ pub fn load(exports: &Exports, states: &'static States, draft: &Draft) -> Result
     let mut joined = towtank_ceph::join(read).map_err(|errors| problems(exports, &errors, draft))?;
     warnings.append(&mut joined.warnings);
     Ok(Joined { warnings, ..joined })
+}
+
+/// Refuses a report of another cluster than the osd dump beside it; one of another time is named.
+fn other_cluster(
+    dump: &Option<Named<OsdDump>>,
+    report: &Option<Named<Report>>,
+    draft: &Draft,
+) -> Result<Option<Warning>, Problem> {
+    let (Some(dump), Some(report)) = (dump, report) else { return Ok(None) };
+    let (Named { value: one, file }, Named { value: other, file: of_report }) = (dump, report);
+    let other = &other.osd_dump;
+    if !one.fsid.is_empty() && !other.fsid.is_empty() && one.fsid != other.fsid {
+        let message =
+            format!("`{of_report}` is of the cluster {}, and `{file}` of {} (`fsid`)", other.fsid, one.fsid);
+        return Err(draft
+            .problem("report", message)
+            .hint("leave one of them out, or export both from one cluster"));
+    }
+    Ok((one.epoch != other.epoch).then(|| {
+        Warning::unknown(format!(
+            "`{of_report}` has the map of epoch {}, and `{file}` that of {}: what each says is of another time",
+            other.epoch, one.epoch
+        ))
+    }))
 }
 
 /// Why the exports do not fit together, each reason at the key of the faulty file.

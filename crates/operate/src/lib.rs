@@ -3,6 +3,7 @@
 //!
 //! - `exports`: the keys that name exports, read and joined; `features`: what of them is not modelled;
 //!   `flags`: flags of the cluster, now and as planned;
+//! - `names`: what to write in place of a name that is not known;
 //! - `asked`: changes, in the order in which they are made; `changes`: a map with them made;
 //! - `real`: machines and groups from exports, and what a recovery of them takes; `states`: what the states
 //!   of groups tell;
@@ -16,6 +17,7 @@ mod changes;
 mod exports;
 mod features;
 mod flags;
+mod names;
 pub mod preview;
 mod real;
 mod release;

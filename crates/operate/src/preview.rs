@@ -16,7 +16,7 @@
 
 pub(crate) mod case;
 pub(crate) mod dangers;
-mod group_limits;
+pub(crate) mod group_limits;
 pub(crate) mod moves;
 pub(crate) mod observed;
 pub(crate) mod present;

@@ -343,15 +343,16 @@ impl Ready {
                 )));
             }
         }
-        let out: BTreeSet<i32> = struck
-            .iter()
-            .flat_map(|struck| &struck.devices)
-            .map(|device| machines.osds[device.index()])
-            .collect();
-        if !self.settings.noout && out.len() > 1 && self.groups.cluster.share_in(&out) < IN_RATIO_MIN {
+        let osds =
+            struck.iter().flat_map(|struck| &struck.devices).map(|device| machines.osds[device.index()]);
+        let mut out: Vec<i32> = osds.collect();
+        // The monitors look before they mark the next one out.
+        out.pop();
+        let out: BTreeSet<i32> = out.into_iter().collect();
+        if !self.settings.noout && self.groups.cluster.share_in(&out) < IN_RATIO_MIN {
             warnings.push(Warning::danger(format!(
-                "less than {:.0} % of the devices would stay in; Ceph's monitors then stop marking devices out by themselves \
-                 (`mon_osd_min_in_ratio`), but here all are marked out",
+                "less than {:.0} % of the devices would be in before the last one is marked out; Ceph's monitors then stop marking \
+                 devices out by themselves (`mon_osd_min_in_ratio`), but here all are marked out",
                 100.0 * IN_RATIO_MIN
             )));
         }

@@ -14,6 +14,12 @@ pub(crate) fn found(states: &GroupStates, all: u64) -> Vec<(Status, String)> {
     let mut found: Vec<(Status, String)> =
         states.unplaced.iter().map(|text| (Status::Unknown, text.clone())).collect();
     found.extend(states.stopped_pools.iter().map(|text| (Status::NotSafe, text.clone())));
+    found.extend(
+        states
+            .marked_full
+            .iter()
+            .map(|marked| (if marked.stops { Status::NotSafe } else { Status::AtRisk }, marked.text.clone())),
+    );
     let mut say = |status: Status, count: u64, verb: (&str, &str), rest: &str| {
         if count > 0 {
             found.push((status, groups(count, verb) + rest));
@@ -61,6 +67,8 @@ pub(crate) fn of_sums(states: &GroupStates) -> Vec<Warning> {
 
 #[cfg(test)]
 mod tests {
+    use towtank_ceph::MarkedFull;
+
     use super::*;
 
     #[test]
@@ -82,6 +90,7 @@ mod tests {
             guessed: 5,
             uncounted: 6,
             stopped_pools: vec!["a pool takes no writes".to_owned()],
+            marked_full: vec![MarkedFull { text: "a device is nearfull".to_owned(), stops: false }],
             unplaced: vec!["more than is placed".to_owned()],
         };
         let words: Vec<String> =
@@ -91,6 +100,7 @@ mod tests {
             [
                 "Unknown: more than is placed",
                 "NotSafe: a pool takes no writes",
+                "AtRisk: a device is nearfull",
                 "NotSafe: 1 group has unfound data now",
                 "NotSafe: 2 groups serve no requests now",
                 "Unknown: 2 groups are `incomplete`: whether their data are lost is not known until other devices come \

@@ -40,6 +40,9 @@ pub struct OsdDump {
     /// Its epoch.
     #[serde(default)]
     pub epoch: u64,
+    /// The id of the cluster.
+    #[serde(default)]
+    pub fsid: String,
     /// The pools.
     pub pools: Vec<PoolEntry>,
     /// The devices.

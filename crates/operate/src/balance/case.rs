@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use towtank_ceph::{Cluster, FillLimits, GroupStates, Joined};
 use towtank_placement::crush::ItemId;
 use towtank_report::Warning;
-use towtank_scenario::{Draft, Input, Problems, did_you_mean};
+use towtank_scenario::{Draft, Input, Problems};
 
 use super::scenario::Scenario;
 use crate::asked::Asked;
 use crate::exports;
 use crate::features;
 use crate::flags::ClusterFlags;
+use crate::names;
 use crate::real::write_rate;
 use crate::release::{self, GroupLimits};
 use crate::states;
@@ -120,9 +121,5 @@ fn destinations(
 }
 
 fn no_item(cluster: &Cluster, name: &str) -> String {
-    let names = || cluster.map.item_names.values().map(String::as_str).filter(|name| !name.contains('~'));
-    did_you_mean(name, names()).unwrap_or_else(|| {
-        let first: Vec<&str> = names().take(12).collect();
-        format!("the map has {} items, such as {}", names().count(), first.join(", "))
-    })
+    names::hint(name, cluster.map.item_names.values().map(String::as_str).filter(|name| !name.contains('~')))
 }

@@ -132,8 +132,10 @@ pub fn status(kept: &Kept) -> Standing {
     let mut reasons = dangers(kept);
     reasons.extend(no_room_after_loss(kept));
     let of_states = of_states(kept).into_iter().map(|(status, _)| status).max();
+    let unknown = kept.devices.iter().any(|device| device.takes && !device.reported);
     let own = match reasons.is_empty() {
         _ if full => Status::NotSafe,
+        _ if unknown => Status::Unknown,
         false => Status::AtRisk,
         true => Status::Safe,
     };

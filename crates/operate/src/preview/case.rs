@@ -75,7 +75,7 @@ impl Case {
         }
         let limits = FillLimits::of(&osd_dump);
         let flags = ClusterFlags::of((&before, &osd_dump), &asked, draft, &mut warnings)?;
-        warnings.extend(down_and_in(&after));
+        warnings.extend(down_and_in(&after, flags.always("noout")));
         let (left_alone, halts) = (None, flags.of_moves());
         Ok(Case {
             before,
@@ -93,14 +93,19 @@ impl Case {
 }
 
 /// Names devices that are down and in: groups wait for them, so that nothing moves until they are marked out.
-fn down_and_in(cluster: &Cluster) -> Option<Warning> {
+fn down_and_in(cluster: &Cluster, noout: bool) -> Option<Warning> {
     let is_down = |id: &ItemId| cluster.device(*id).is_some_and(|own| !own.up && own.weight > 0);
     let down: Vec<ItemId> = cluster.devices().into_iter().filter(is_down).collect();
     let first = down.first()?;
     let (who, whom, they) = if down.len() == 1 { ("is", "it", "it is") } else { ("are", "them", "they are") };
+    let when = match noout {
+        true => format!("`noout` keeps {whom} in, so nothing of these moves until it is unset"),
+        false => format!(
+            "nothing of these moves until {they} marked out, which `towtank whatif` does after `down_out`"
+        ),
+    };
     Some(Warning::note(format!(
-        "{} {who} down and in: groups wait for {whom}, and nothing of these moves until {they} marked out, which `towtank whatif` \
-         does after `down_out`; --mark-out osd.{first} shows what moves then",
+        "{} {who} down and in: groups wait for {whom}, and {when}; --mark-out osd.{first} shows what moves then",
         device_list(&down)
     )))
 }

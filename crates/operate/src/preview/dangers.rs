@@ -81,8 +81,13 @@ fn found(moves: &Moves) -> Vec<(Status, String)> {
         let below = " below `min_size` now, with writes stopped";
         say(Status::NotSafe, safety.below_min_size_now, ("is", "are"), below);
     }
+    let [stopper, loser] = &moves.worst_hosts;
+    if safety.host_loses > safety.host_loses_now {
+        let lost = format!(" be lost if {loser} fails for good{}", now_at_most(safety.host_loses_now));
+        say(Status::NotSafe, safety.host_loses, verb, &lost);
+    }
     if safety.host_stops > safety.host_stops_now {
-        let stop = format!(" take no writes once one host fails{}", now(safety.host_stops_now));
+        let stop = format!(" take no writes while {stopper} is down{}", now_at_most(safety.host_stops_now));
         say(Status::AtRisk, safety.host_stops, verb, &stop);
     }
     let unsaid = " in pools without a `min_size` in the dump, so it is not known whether they take writes";
@@ -103,6 +108,11 @@ fn found(moves: &Moves) -> Vec<(Status, String)> {
     found.extend(moves.halts.iter().map(|text| (Status::AtRisk, text.clone())));
     found.extend(too_full(moves));
     found
+}
+
+/// How many it would be now, with the host that is worst now.
+fn now_at_most(count: u64) -> String {
+    if count == 0 { " (none now)".to_owned() } else { format!(" (now {count} with the worst host)") }
 }
 
 /// The fullest device, if it is above a limit; or that no fill is known.

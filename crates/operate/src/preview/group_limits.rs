@@ -9,6 +9,9 @@ use towtank_placement::crush::ItemId;
 use super::case::Case;
 use super::moves::{DeviceMoves, Moves};
 
+/// What comes before the finding where Ceph refuses a change.
+pub(crate) const REFUSED: &str = "Ceph refuses this change: see `because`. If it did not: ";
+
 /// Pools whose new `pg_num` the monitors refuse, in words: the devices that are in, among which the rule of
 /// the pool chooses, would have more groups on average than is allowed.
 pub(super) fn refused(case: &Case, devices: &BTreeMap<ItemId, DeviceMoves>) -> Vec<String> {
@@ -29,7 +32,7 @@ fn too_many(case: &Case, pool: &PoolState, devices: &BTreeMap<ItemId, DeviceMove
         let (groups, name) = (pool.placed.pg_num, &pool.name);
         format!(
             "Ceph refuses `pg_num` {groups} of pool `{name}`: devices would have {mean} groups on average, above \
-             `mon_max_pg_per_osd` ({max} by default)"
+             `mon_max_pg_per_osd` ({max}, unless it was raised)"
         )
     })
 }

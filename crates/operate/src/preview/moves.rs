@@ -47,6 +47,9 @@ pub struct Moves {
     /// What a flag keeps from moving, in words, where only the places of data are answered.
     #[serde(default)]
     pub halts: Option<String>,
+    /// The hosts whose failure stops most groups, and loses most, after the change.
+    #[serde(default)]
+    pub worst_hosts: [String; 2],
     /// Pools whose new `pg_num` Ceph refuses, each in words.
     #[serde(default)]
     pub refused: Vec<String>,
@@ -125,7 +128,8 @@ impl Moves {
     /// Places every group before and after; nothing if the user stopped it.
     pub fn of(case: &Case, context: &RunContext<'_>) -> Result<Option<Moves>, StudyError> {
         let hosts = [case.before.hosts(), case.after.hosts()];
-        let mut tally = Tally { moves: Moves::default(), flows: BTreeMap::new(), hosts };
+        let mut tally =
+            Tally { moves: Moves::default(), flows: BTreeMap::new(), hosts, stops: Default::default() };
         let mut before = laid_out(&case.before)?;
         let mut after = laid_out(&case.after)?;
         let mut left_alone = case.left_alone.as_ref().map(laid_out).transpose()?;
@@ -221,12 +225,26 @@ struct Tally {
     flows: BTreeMap<(ItemId, ItemId), u64>,
     /// The host of each device, before and after.
     hosts: [BTreeMap<ItemId, String>; 2],
+    /// What each host does that fails, before and after.
+    stops: [BTreeMap<String, Stops>; 2],
 }
 
-/// How many devices of a group the host has that has most of them.
-fn most_on_a_host(devices: &[ItemId], hosts: &BTreeMap<ItemId, String>) -> u64 {
-    let with = |id: &ItemId| devices.iter().filter(|other| hosts.get(*other) == hosts.get(id)).count() as u64;
-    devices.iter().filter(|id| hosts.contains_key(id)).map(with).max().unwrap_or(0)
+/// What a host that fails does to groups.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stops {
+    /// So many take no writes while it is down.
+    stops: u64,
+    /// So many have too few copies or shards elsewhere.
+    loses: u64,
+}
+
+/// The hosts of the devices of a group, each with how many of them it has.
+fn hosts_of<'h>(devices: &[ItemId], hosts: &'h BTreeMap<ItemId, String>) -> BTreeMap<&'h str, u64> {
+    let mut held = BTreeMap::new();
+    for host in devices.iter().filter_map(|id| hosts.get(id)) {
+        *held.entry(host.as_str()).or_default() += 1;
+    }
+    held
 }
 
 impl Tally {
@@ -257,11 +275,6 @@ impl Tally {
         let safety = &mut moves.safety;
         let below = |devices: u64| unit.min_size.is_some_and(|least| devices < u64::from(least));
         safety.below_min_size += u64::from(below(count(target)));
-        let [hosts_now, hosts_then] = &self.hosts;
-        let stops = |devices, hosts| below(count(devices).saturating_sub(most_on_a_host(devices, hosts)));
-        let is_whole = count(target) >= u64::from(unit.pool.size);
-        safety.host_stops += u64::from(is_whole && stops(target, hosts_then));
-        safety.host_stops_now += u64::from(unit.first && stops(held, hosts_now));
         if unit.first {
             safety.min_size_unknown += u64::from(unit.min_size.is_none());
             // For a group whose state nobody knows, the location by the map is only an assumption, so it does
@@ -295,6 +308,27 @@ impl Tally {
             self.note_devices(held, target, unit.shard);
         }
         self.note_flows(&changes, primary, unit.shard);
+        if unit.first {
+            self.note_hosts(0, held, &unit);
+        }
+        if count(target) >= u64::from(unit.pool.size) {
+            self.note_hosts(1, target, &unit);
+        }
+    }
+
+    /// Counts what the failure of each host of a group does to it, now (0) or after the change (1).
+    fn note_hosts(&mut self, when: usize, devices: &[ItemId], unit: &Unit<'_>) {
+        let all = devices.iter().filter(|id| **id != NONE).count() as u64;
+        for (host, held) in hosts_of(devices, &self.hosts[when]) {
+            let left = all - held;
+            let stops = unit.min_size.is_some_and(|least| left < u64::from(least));
+            let loses = all >= u64::from(unit.data) && left < u64::from(unit.data);
+            if stops || loses {
+                let of_host = self.stops[when].entry(host.to_owned()).or_default();
+                of_host.stops += u64::from(stops);
+                of_host.loses += u64::from(loses);
+            }
+        }
     }
 
     fn note_devices(&mut self, held: &[ItemId], target: &[ItemId], shard: u64) {
@@ -322,9 +356,25 @@ impl Tally {
         }
     }
 
+    fn note_worst_host(&mut self) {
+        let most = |when: usize, of: fn(&Stops) -> u64| {
+            let all = self.stops[when].iter().map(|(host, stops)| (of(stops), host));
+            all.max_by_key(|(count, _)| *count)
+                .map_or((0, String::new()), |(count, host)| (count, host.clone()))
+        };
+        let [stops, loses]: [fn(&Stops) -> u64; 2] = [|stops| stops.stops, |stops| stops.loses];
+        let (worst, host) = most(1, stops);
+        let (losing, loser) = most(1, loses);
+        let safety = &mut self.moves.safety;
+        (safety.host_stops_now, safety.host_stops) = (most(0, stops).0, worst);
+        (safety.host_loses_now, safety.host_loses) = (most(0, loses).0, losing);
+        self.moves.worst_hosts = [host, loser];
+    }
+
     fn finish(mut self, case: &Case) -> Moves {
         self.moves.safety.limits = case.limits;
         self.moves.safety.groups_max = case.groups_max;
+        self.note_worst_host();
         self.moves.states = case.states.clone();
         self.moves.halts = case.halts.clone().filter(|_| self.moves.moved_shards > 0);
         let known = case.after.overlay.devices.len().max(case.before.overlay.devices.len()) as ItemId;

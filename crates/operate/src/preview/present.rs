@@ -6,6 +6,7 @@ use towtank_report::{
 };
 
 use super::dangers::{dangers, status};
+use super::group_limits::REFUSED;
 use super::moves::{DeviceMoves, Moves};
 use super::observed::Kept;
 use towtank_study::ranking::Ranked;
@@ -76,8 +77,9 @@ fn words(moves: &Moves) -> String {
 
 fn of_point(view: &View<'_>) -> Presentation {
     let change = if view.changes.is_empty() { "no change".to_owned() } else { view.changes.join(", ") };
+    let refused = if view.moves.refused.is_empty() { "" } else { REFUSED };
     Presentation {
-        answer: Answer::of(format!("{change}: {}.", words(view.moves))).comparing("pools"),
+        answer: Answer::of(format!("{refused}{change}: {}.", words(view.moves))).comparing("pools"),
         tables: vec![devices(view.moves), pools(view.moves), flows(view.moves)],
         figures: figures(view.moves),
         ..Presentation::default()

@@ -18,10 +18,14 @@ pub struct Safety {
     pub below_min_size: u64,
     /// Groups of pools whose `min_size` is not in the dump.
     pub min_size_unknown: u64,
-    /// Groups that take no writes once the host with most of their copies or shards fails, or even now.
+    /// Groups that take no writes while the host is down whose failure stops most, now.
     pub host_stops_now: u64,
-    /// The same after the change, of those that have all copies or shards then.
+    /// The same after the change, of groups that have all copies or shards then.
     pub host_stops: u64,
+    /// Groups that are lost with the host whose loss costs most, now.
+    pub host_loses_now: u64,
+    /// The same after the change.
+    pub host_loses: u64,
     /// More groups on a device than this bring a warning: `mon_max_pg_per_osd`.
     pub groups_max: u32,
     /// The limits of fill of a device.

@@ -7,11 +7,12 @@ use towtank_placement::crush::ItemId;
 use towtank_rebuild::failures::{Stricken, Struck, Word, struck_again};
 use towtank_rebuild::plan::DeviceId;
 use towtank_rebuild::recovery::Waiting;
-use towtank_scenario::{Draft, Problems, did_you_mean};
+use towtank_scenario::{Draft, Problems};
 use towtank_units::SimSpan;
 
 use super::groups::Groups;
 use crate::flags::ClusterFlags;
+use crate::names;
 
 /// What a user says that fails.
 #[derive(Clone, Copy, Debug)]
@@ -123,10 +124,7 @@ fn no_such(key: &str, name: &str, groups: &Groups) -> Wrong {
         let hint = format!("write osd.{number} for a device, host=NAME for a host, or rack=NAME for a rack");
         return (format!("`{key}` is {name}, which names nothing in the map"), hint);
     }
-    let hint = did_you_mean(name, names.iter().map(String::as_str)).unwrap_or_else(|| {
-        let first: Vec<&str> = names.iter().take(12).map(String::as_str).collect();
-        format!("the cluster has {}", first.join(", "))
-    });
+    let hint = names::hint(name, names.iter().map(String::as_str));
     (format!("`{key}` names `{name}`, but the map has no device or bucket of that name"), hint)
 }
 

@@ -10,6 +10,7 @@ use super::observed::{Kept, LEASE_S, PEERS_S};
 use super::orders;
 use super::unavailable::Unavailable;
 use crate::preview::dangers;
+use crate::preview::group_limits::REFUSED;
 use crate::release::Paced;
 use towtank_recovery::levers::{Tried, advice, by_time, tried_in};
 use towtank_recovery::parts;
@@ -112,7 +113,9 @@ pub fn answer(view: &View<'_>) -> Answer {
     if let Some(nothing) = nothing_to_do(view) {
         return Answer::of(format!("{what}: {nothing}.")).with_verdict(Some(view.status()));
     }
-    let mut answer = Answer::of(format!("{what}: {}.", how_long(view))).with_verdict(Some(view.status()));
+    let refused = if view.kept.moves.refused.is_empty() { "" } else { REFUSED };
+    let mut answer =
+        Answer::of(format!("{refused}{what}: {}.", how_long(view))).with_verdict(Some(view.status()));
     answer.course = course(view, &what);
     if let Some(paces) = paces(view) {
         answer.push(Label::Limit, paces);
@@ -282,7 +285,8 @@ fn said(view: &View<'_>) -> Vec<String> {
     let now = view.kept.moves.safety.below_min_size_now as f64;
     if below > now {
         let verb = ["group accepts no writes", "groups accept no writes"];
-        first.push(format!("{} for a while", human::plural(below, verb)));
+        let good = if view.some("lost_objects") { ", those that are lost for good" } else { "" };
+        first.push(format!("{} for a while{good}", human::plural(below, verb)));
     }
     if view.some("one_copy_bytes") {
         let bytes = view.shown("one_copy_bytes", "bytes").unwrap_or_default();
@@ -544,6 +548,10 @@ fn risk(view: &View<'_>) -> String {
         };
     }
     let mut text = String::new();
+    if view.some("lost_objects") {
+        let lost = view.value("lost_objects").unwrap_or(0.0);
+        return format!("{} objects are lost, whatever else fails", human::digits(lost));
+    }
     text += &match &exposure.devices[..] {
         [] => "no single further device would lose data".to_owned(),
         devices => format!("{} would lose data by itself until {} after the beginning", some_of(devices), {

@@ -1,5 +1,7 @@
 //! What Ceph refuses of groups on devices, and what one host that fails would stop.
 
+use towtank_placement::crush::pools::GroupPlacement;
+
 use super::rule::ruled_case;
 use super::*;
 
@@ -41,7 +43,7 @@ fn the_mean_of_the_devices_of_a_rule_decides_what_is_refused() {
     let said = |mean: u64| {
         format!(
             "Ceph refuses `pg_num` 512 of pool `rbd`: devices would have {mean} groups on average, above \
-             `mon_max_pg_per_osd` (250 by default)"
+             `mon_max_pg_per_osd` (250, unless it was raised)"
         )
     };
     assert_eq!(refused(&case, [1_155, 4]), [said(288)]);
@@ -76,33 +78,41 @@ fn a_split_that_ceph_refuses_is_not_safe() {
     assert!(!answer(&case("pg_num = \"rbd=512\"")).contains("Ceph refuses"));
 }
 
-/// A rule over devices puts several copies on one host. Each group is counted by hand.
+/// A rule over devices puts several copies on one host. For each host its groups are counted by hand: those
+/// that take no writes without it, and those that have all their copies there.
 #[test]
-fn a_rule_that_puts_copies_on_one_host_is_at_risk() {
-    let by_host = moves(&ruled_case(""));
-    assert_eq!((by_host.safety.host_stops, by_host.safety.host_stops_now), (0, 0));
+fn a_rule_that_puts_copies_on_one_host_is_not_safe() {
+    let by_host = moves(&ruled_case("")).safety;
+    assert_eq!((by_host.host_stops, by_host.host_stops_now), (0, 0));
     let case = ruled_case("rule = \"rbd=by_osd\"");
     let found = moves(&case);
     let hosts = case.after.hosts();
-    let layout = LaidOut::new(&case.after).unwrap();
+    let mut layout = LaidOut::new(&case.after).unwrap();
     let pool = &case.after.pools[0];
-    let (size, least) = (pool.placed.size as usize, pool.min_size.unwrap() as usize);
-    let mut layout = layout;
+    let least = pool.min_size.unwrap() as usize;
     let seeds: Vec<u32> = (0..pool.placed.pg_num).collect();
-    let stops = |devices: &[i32]| {
-        let of_host = |host: &String| devices.iter().filter(|id| hosts[*id] == *host).count();
-        devices.len() == size && hosts.values().any(|host| size - of_host(host) < least)
-    };
     let placed = layout.place_all(&pool.placed, &seeds);
-    let counted = placed.iter().filter(|group| stops(&group.up.devices)).count() as u64;
-    assert!(counted > 10, "{counted}");
-    assert_eq!(found.safety.host_stops, counted);
-    let words = format!("{counted} groups would take no writes once one host fails");
-    assert!(dangers::dangers(&found).contains(&words), "{:?}", dangers::dangers(&found));
+    let names: BTreeSet<&String> = hosts.values().collect();
+    let count = |is: &dyn Fn(usize) -> bool| {
+        let of = |host: &&String| {
+            let left = |group: &&GroupPlacement| {
+                is(group.up.devices.iter().filter(|id| hosts[*id] != **host).count())
+            };
+            placed.iter().filter(left).count() as u64
+        };
+        names.iter().map(of).max().unwrap()
+    };
+    let (stops, loses) = (count(&|left| left < least), count(&|left| left == 0));
+    assert!(stops > 10 && loses > 0, "{stops} {loses}");
+    assert_eq!((found.safety.host_stops, found.safety.host_loses), (stops, loses));
+    let said = dangers::dangers(&found).join("; ");
+    assert!(said.contains(&format!("{stops} groups would take no writes while h")), "{said}");
+    assert!(said.contains("be lost if h") && said.contains("fails for good (none now)"), "{said}");
+    assert_eq!(dangers::status(&found).status(), towtank_report::Status::NotSafe);
     // Beside it a planted one: what is so now already is not said of the change.
     let mut before = found.clone();
-    before.safety.host_stops_now = counted;
-    assert!(!dangers::dangers(&before).contains(&words));
+    (before.safety.host_stops_now, before.safety.host_loses_now) = (stops, loses);
+    assert!(dangers::dangers(&before).is_empty(), "{:?}", dangers::dangers(&before));
 }
 
 /// A group alone loses its swaps, as `ceph osd rm-pg-upmap-items` takes them away; nothing else changes.
