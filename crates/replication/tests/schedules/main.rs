@@ -1,5 +1,5 @@
-//! The protocol under random schedules: devices crash, restart, are wrongly suspected, fill up and are
-//! replaced; maps and messages arrive late, repeated and out of order; clients write, delete, read and repeat
+//! The protocol under random schedules: devices crash, restart, come back empty, are wrongly suspected, fill
+//! up and are replaced; maps and messages arrive late, repeated and out of order; clients write, delete, read and repeat
 //! requests.
 //!
 //! After each schedule every device recovers, and then nothing may be lost, executed twice, or left
@@ -248,6 +248,19 @@ fn earlier_intervals_that_are_forgotten_are_caught() {
     is_caught(Fault::Rule(Planted::ForgetsIntervals));
 }
 
+/// A device that came back empty is believed to know what its former life acknowledged.
+#[test]
+fn an_empty_witness_is_caught_by_either_arm() {
+    is_caught(Fault::Rule(Planted::EmptyIsComplete));
+    is_caught(Fault::Rule(Planted::EmptyIsBehind));
+}
+
+/// An interval is given up although another device that acted in it may come back.
+#[test]
+fn one_gone_for_all_is_caught() {
+    is_caught(Fault::Rule(Planted::OneGoneIsAll));
+}
+
 #[test]
 fn objects_that_are_sent_and_do_not_differ_are_caught() {
     is_caught(Fault::Rule(Planted::SendsWhatIsEqual));
@@ -294,6 +307,8 @@ fn histories_alone_show_lost_repeated_and_stale_operations() {
         Fault::Rule(Planted::ForgetsRequests),
         Fault::Rule(Planted::ForgetsIntervals),
         Fault::Rule(Planted::RevertsAnything),
+        Fault::Rule(Planted::EmptyIsComplete),
+        Fault::Rule(Planted::EmptyIsBehind),
         Fault::Disk(BadDisk::PromisesEarly),
     ];
     for planted in faults {
