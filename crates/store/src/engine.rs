@@ -181,7 +181,7 @@ impl Engine {
     }
 }
 
-/// Opens a database, creating it if the directory is empty. The tree cannot open a database whose creation
+/// Opens a database, creating it if the directory has none. The tree cannot open a database whose creation
 /// was interrupted. A file beside the directory marks a creation in progress, and then the database is
 /// created again; nothing was written to it by then.
 pub(crate) fn made_whole<T>(
@@ -193,13 +193,18 @@ pub(crate) fn made_whole<T>(
     let marker = Path::new(&marker);
     let begins = || -> std::io::Result<bool> {
         std::fs::create_dir_all(directory)?;
-        let is_empty = std::fs::read_dir(directory)?.next().is_none();
+        let entries = || std::fs::read_dir(directory);
+        let is_identity = |entry: &std::fs::DirEntry| crate::identity::is_identity(&entry.file_name());
+        let is_empty = entries()?.all(|entry| entry.is_ok_and(|entry| is_identity(&entry)));
         if !is_empty && !marker.exists() {
             return Ok(false);
         }
         std::fs::File::create(marker)?.sync_all()?;
-        for entry in std::fs::read_dir(directory)? {
+        for entry in entries()? {
             let entry = entry?;
+            if is_identity(&entry) {
+                continue;
+            }
             let is_directory = entry.file_type()?.is_dir();
             let path = entry.path();
             if is_directory { std::fs::remove_dir_all(path)? } else { std::fs::remove_file(path)? }

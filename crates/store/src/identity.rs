@@ -108,6 +108,13 @@ pub struct Shown {
     pub starts: u64,
 }
 
+impl Shown {
+    /// What a process shows that is no part of any cluster.
+    pub(crate) fn of_stranger(number: u64) -> Shown {
+        Shown { cluster: ClusterId(number), incarnation: Incarnation(number), starts: 1 }
+    }
+}
+
 impl Identity {
     /// What its daemon shows to the monitor.
     #[must_use]
@@ -174,6 +181,17 @@ impl Register {
             return Err(refused(what, MONITOR_WAYS));
         }
         Ok(register)
+    }
+
+    /// The cluster that it belongs to.
+    pub(crate) fn cluster(&self) -> ClusterId {
+        self.cluster
+    }
+
+    /// Refuses to begin with the first map of a cluster that had maps before.
+    pub(crate) fn may_begin(&self) -> Result<(), IdentityError> {
+        let what = "the monitor's tables have no map, although it had maps before".to_owned();
+        if self.is_begun { Err(refused(what, MONITOR_WAYS)) } else { Ok(()) }
     }
 
     /// Notes that the monitor has tables.
