@@ -250,16 +250,18 @@ pub fn used(home: &Home, daemon: Daemon) -> Option<Used> {
     Some(Used { cpu_s: ticks as f64 / 100.0, peak_bytes: kib << 10 })
 }
 
-/// The device daemons that have a directory here, or have run here.
+/// The device daemons that have a directory here, or run here.
 #[must_use]
 pub fn osds(home: &Home) -> Vec<u32> {
     let names = |path: &Path| std::fs::read_dir(path).into_iter().flatten().flatten();
     let number = |name: std::ffi::OsString| {
         let name = name.to_str()?.strip_prefix("osd.")?;
-        name.strip_suffix(".pid").unwrap_or(name).parse().ok()
+        name.strip_suffix(".pid").unwrap_or(name).parse::<u32>().ok()
     };
-    let all = names(home.directory()).chain(names(&home.path("run")));
-    let found: BTreeSet<u32> = all.filter_map(|entry| number(entry.file_name())).collect();
+    let numbers = |path: &Path| names(path).filter_map(|entry| number(entry.file_name())).collect::<Vec<_>>();
+    let runs = |osd: &u32| running(home, Daemon::Osd(*osd)).is_some();
+    let run = numbers(&home.path("run")).into_iter().filter(runs);
+    let found: BTreeSet<u32> = numbers(home.directory()).into_iter().chain(run).collect();
     found.into_iter().collect()
 }
 

@@ -251,6 +251,14 @@ pub fn check(home: &Home, map: &ClusterMap, osd: u32) -> Result<(), IdentityErro
     fault_in(map, osd, &next).map_or(Ok(()), Err)
 }
 
+/// Why the monitor cannot be started, from its directory.
+///
+/// # Errors
+/// With what is wrong, and the ways on.
+pub fn check_monitor(home: &Home) -> Result<(), IdentityError> {
+    Register::open(home).map(drop)
+}
+
 /// Makes the identities of a new cluster with this many devices.
 pub(crate) fn make_all(home: &Home, osds: u32) -> Result<(), IdentityError> {
     let cluster = ClusterId(drawn()?);

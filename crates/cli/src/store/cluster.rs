@@ -1,6 +1,7 @@
 //! Starts and ends the processes of a cluster.
 
 use std::path::PathBuf;
+use std::process::Child;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -46,10 +47,11 @@ pub fn up(flags: &Up) -> Result<Exit, Trouble> {
     let stop = interrupt::watch();
     let program = program()?;
     if control::running(&home, control::Daemon::Monitor).is_none() {
+        identity::check_monitor(&home).map_err(|error| trouble(error.into()))?;
         control::start(&home, &program, control::Daemon::Monitor).map_err(trouble)?;
     }
     let client = Client::reach(&home, MONITOR_TIME).map_err(trouble)?;
-    start_sound(&home, &client)?;
+    let mut children = start_sound(&home, &client)?;
     drop(turn);
     let patience = span(flags.wait);
     let mut waited = Duration::ZERO;
@@ -59,6 +61,9 @@ pub fn up(flags: &Up) -> Result<Exit, Trouble> {
         if health.is_clean() {
             let (standing, metrics) = (text_of(&standing, &health), line_of_metrics(&home));
             return print(&format!("{standing}{metrics}\n{}", how_to_reach(&home)));
+        }
+        if let Some(ended) = children.iter_mut().find_map(|(osd, child)| ended(&home, *osd, child)) {
+            return Err(ended);
         }
         if stop.raised() {
             return Ok(Exit::Interrupted);
@@ -78,20 +83,20 @@ pub fn up(flags: &Up) -> Result<Exit, Trouble> {
 
 /// Starts the daemons that do not run. Those whose directories are not what the monitor knows are not started,
 /// and are named once the others run.
-fn start_sound(home: &Home, client: &Client) -> Result<(), Trouble> {
+fn start_sound(home: &Home, client: &Client) -> Result<Vec<(u32, Child)>, Trouble> {
     let map = client.standing().map_err(trouble)?.map;
-    let mut refused = Vec::new();
+    let (mut children, mut refused) = (Vec::new(), Vec::new());
     let lost = map.lost();
     for osd in map.osds.keys().copied().filter(|osd| !lost.contains(osd)) {
         if control::running(home, control::Daemon::Osd(osd)).is_some() {
             continue;
         }
         match identity::check(home, &map, osd) {
-            Ok(()) => drop(launch(home, osd)?),
+            Ok(()) => children.push((osd, launch(home, osd)?)),
             Err(error) => refused.push(error),
         }
     }
-    let Some(first) = refused.first() else { return Ok(()) };
+    let Some(first) = refused.first() else { return Ok(children) };
     let words: Vec<String> = refused.iter().map(ToString::to_string).collect();
     let problem = Problem::new(format!("not all daemons are started: {}", words.join("; ")));
     Err(Trouble::Failed(match first.hint() {
@@ -101,7 +106,7 @@ fn start_sound(home: &Home, client: &Client) -> Result<(), Trouble> {
 }
 
 /// Starts a device daemon.
-pub(super) fn launch(home: &Home, osd: u32) -> Result<std::process::Child, Trouble> {
+pub(super) fn launch(home: &Home, osd: u32) -> Result<Child, Trouble> {
     control::start(home, &program()?, control::Daemon::Osd(osd)).map_err(trouble)
 }
 
@@ -270,12 +275,27 @@ pub(crate) fn mark(home: &Home, osd: u32, is_in: bool) -> Result<Exit, Trouble> 
     Ok(Exit::Done)
 }
 
+fn log_of(home: &Home, osd: u32) -> PathBuf {
+    home.path(&format!("log/osd.{osd}.log"))
+}
+
+/// What a daemon that has ended by itself said last.
+fn ended(home: &Home, osd: u32, child: &mut Child) -> Option<Trouble> {
+    let status = child.try_wait().ok().flatten()?;
+    let log = log_of(home, osd);
+    let text = std::fs::read_to_string(&log).unwrap_or_default();
+    let said = |line: &&str| !line.trim().is_empty() && !line.trim().starts_with("hint:");
+    let last = text.lines().rev().find(said).unwrap_or("it has said nothing");
+    let problem = Problem::new(format!("osd.{osd} has ended ({status}): {}", last.trim()));
+    Some(Trouble::Failed(problem.hint(format!("`{}` has all that it said", log.display()))))
+}
+
 /// Waits until the monitor counts a daemon that was just started as up, with a new instance number.
 pub(super) fn wait_until_up(
     home: &Home,
     client: &Client,
     (osd, before): (u32, u64),
-    mut child: std::process::Child,
+    mut child: Child,
 ) -> Result<Exit, Trouble> {
     let stop = interrupt::watch();
     let mut waited = Duration::ZERO;
@@ -284,20 +304,15 @@ pub(super) fn wait_until_up(
         if standing.map.osds.get(&osd).is_some_and(|state| state.is_up && state.instance != before) {
             return Ok(Exit::Done);
         }
-        let log = home.path(&format!("log/osd.{osd}.log"));
-        if let Ok(Some(status)) = child.try_wait() {
-            let text = std::fs::read_to_string(&log).unwrap_or_default();
-            let said = |line: &&str| !line.trim().is_empty() && !line.trim().starts_with("hint:");
-            let last = text.lines().rev().find(said).unwrap_or("it has said nothing");
-            let problem = Problem::new(format!("osd.{osd} has ended ({status}): {}", last.trim()));
-            return Err(Trouble::Failed(problem.hint(format!("`{}` has all that it said", log.display()))));
+        if let Some(ended) = ended(home, osd, &mut child) {
+            return Err(ended);
         }
         if stop.raised() {
             return Ok(Exit::Interrupted);
         }
         if waited >= UP_TIME {
             let text = format!("osd.{osd} runs, and does not count as up after {} s", UP_TIME.as_secs());
-            let hint = format!("`{}` has what it says", log.display());
+            let hint = format!("`{}` has what it says", log_of(home, osd).display());
             return Err(Trouble::Failed(Problem::new(text).hint(hint)));
         }
         std::thread::sleep(LOOK);
