@@ -13,9 +13,9 @@
 //! **2. An interval begins** with each [`Map`]. Its first acting replica is the primary. The primary asks the
 //! others and all earlier holders for their state, and waits until no device that has not answered can know
 //! of an acknowledged write that the primary does not ([`Ballot`]). A device that came back without its
-//! objects has another [`Incarnation`], and knows nothing of earlier intervals. The authoritative log is that of the
-//! complete replica that took part last. The primary takes it over, undoes changes that only the primary has,
-//! and has the others follow. If it needs a backfill itself, it asks for other acting replicas
+//! objects has another [`Incarnation`], and knows nothing of earlier intervals. The authoritative log is that
+//! of the complete replica that took part last. The primary takes it over, undoes changes that only the
+//! primary has, and has the others follow. If it needs a backfill itself, it asks for other acting replicas
 //! ([`Action::WantActing`]).
 //!
 //! **3. Clients** send reads and writes to the primary. A write gets a [`Version`] and an [`Entry`] of the

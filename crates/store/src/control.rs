@@ -72,7 +72,7 @@ pub fn start(home: &Home, program: &Path, daemon: Daemon) -> Result<Child, Store
     if let Some(pid) = running(home, daemon) {
         return Err(StoreError::Refused(format!("{daemon} is already running as process {pid}")));
     }
-    lock::expect_free(home, daemon)?;
+    lock::expect_free(home, &daemon)?;
     let path = home.path(&format!("log/{daemon}.log"));
     let log = OpenOptions::new().create(true).append(true).open(&path);
     let log = log.map_err(|error| SettingsError::File { path, why: error.to_string() })?;

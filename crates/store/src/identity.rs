@@ -15,10 +15,7 @@ use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use towtank_replication::{Incarnation, Member};
-
-use crate::map::ClusterMap;
-use crate::settings::Home;
+use towtank_replication::Incarnation;
 
 /// The format of all that a cluster has on disk. A change of any stored value is a new format.
 const FORMAT: u64 = 1;
@@ -126,8 +123,8 @@ impl Identity {
     ///
     /// # Errors
     /// When there is none, or it belongs elsewhere.
-    pub fn of_osd(home: &Home, osd: u32) -> Result<Identity, IdentityError> {
-        let directory = home.path(&format!("osd.{osd}"));
+    pub(crate) fn of_osd(root: &Path, osd: u32) -> Result<Identity, IdentityError> {
+        let directory = root.join(format!("osd.{osd}"));
         let at = directory.display();
         let has_tables = has_tables(&directory)?;
         let Some(identity) = read::<Identity>(&directory.join(FILE))? else {
@@ -138,7 +135,7 @@ impl Identity {
             };
             return Err(refused(what, &ways_on(osd)));
         };
-        if identity.cluster != cluster_of(home)? {
+        if identity.cluster != cluster_of(root)? {
             let what = format!("osd.{osd}: `{at}` holds {} of another cluster", identity.name);
             return Err(refused(what, &ways_on(osd)));
         }
@@ -156,9 +153,9 @@ impl Identity {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub(crate) fn count_start(&mut self, home: &Home) -> Result<(), IdentityError> {
+    pub(crate) fn count_start(&mut self, root: &Path) -> Result<(), IdentityError> {
         self.starts += 1;
-        write(&home.path(&self.name).join(FILE), self)
+        write(&root.join(&self.name).join(FILE), self)
     }
 }
 
@@ -167,11 +164,11 @@ impl Register {
     ///
     /// # Errors
     /// When there is none, or it belongs elsewhere.
-    pub(crate) fn open(home: &Home) -> Result<Register, IdentityError> {
-        let directory = home.path("monitor");
+    pub(crate) fn open(root: &Path) -> Result<Register, IdentityError> {
+        let directory = root.join("monitor");
         let at = directory.display();
         let has_tables = has_tables(&directory)?;
-        let cluster = cluster_of(home)?;
+        let cluster = cluster_of(root)?;
         let register = read::<Register>(&directory.join(FILE))?;
         let Some(register) = register.filter(|register| !register.is_begun || has_tables) else {
             return Err(refused(format!("the maps of the monitor are missing in `{at}`"), MONITOR_WAYS));
@@ -198,9 +195,9 @@ impl Register {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub(crate) fn begin(&mut self, home: &Home) -> Result<(), IdentityError> {
+    pub(crate) fn begin(&mut self, root: &Path) -> Result<(), IdentityError> {
         self.is_begun = true;
-        write(&home.path("monitor").join(FILE), self)
+        write(&root.join("monitor").join(FILE), self)
     }
 }
 
@@ -208,68 +205,24 @@ const MONITOR_WAYS: &str =
     "bring the newest monitor/ of this cluster back: without it nobody knows which device holds what";
 
 /// What to do about a device whose directory is not the one that the monitor knows.
-fn ways_on(osd: u32) -> String {
+pub(crate) fn ways_on(osd: u32) -> String {
     format!(
         "bring the directory back, or `towtank store osd replace {osd}` begins with a new one, or \
          `towtank store osd lost {osd}` tells what the cluster loses without it"
     )
 }
 
-/// Why the monitor does not let a daemon in.
-pub(crate) fn fault_in(map: &ClusterMap, osd: u32, shown: &Shown) -> Option<IdentityError> {
-    let Some(state) = map.osds.get(&osd) else {
-        let known: Vec<String> = map.osds.keys().map(ToString::to_string).collect();
-        let hint = format!("there are {}; `towtank store osd add` adds one", known.join(", "));
-        return Some(refused(format!("there is no osd.{osd}"), &hint));
-    };
-    let is_gone = |it: &&Member| it.device.0 == osd && it.incarnation == shown.incarnation;
-    if map.gone.iter().any(|it| is_gone(&it)) {
-        let what = format!("the directory of osd.{osd} was declared lost, so its objects are not used");
-        return Some(refused(what, &format!("`towtank store osd replace {osd}` begins with a new one")));
-    }
-    if state.incarnation != Some(shown.incarnation) {
-        let what = format!("the directory of osd.{osd} is not the one that the monitor knows");
-        return Some(refused(what, &ways_on(osd)));
-    }
-    (shown.starts <= state.starts).then(|| {
-        let (now, before) = (shown.starts, state.starts);
-        let what = format!(
-            "the directory of osd.{osd} is an older copy: this is its start {now}, and the monitor has seen \
-             start {before}"
-        );
-        refused(what, &ways_on(osd))
-    })
-}
-
-/// Why a device cannot be started, from its directory and the monitor's map.
-///
-/// # Errors
-/// With what is wrong, and the ways on.
-pub fn check(home: &Home, map: &ClusterMap, osd: u32) -> Result<(), IdentityError> {
-    let shown = Identity::of_osd(home, osd)?.shown();
-    let next = Shown { starts: shown.starts + 1, ..shown };
-    fault_in(map, osd, &next).map_or(Ok(()), Err)
-}
-
-/// Why the monitor cannot be started, from its directory.
-///
-/// # Errors
-/// With what is wrong, and the ways on.
-pub fn check_monitor(home: &Home) -> Result<(), IdentityError> {
-    Register::open(home).map(drop)
-}
-
 /// Makes the identities of a new cluster with this many devices.
-pub(crate) fn make_all(home: &Home, osds: u32) -> Result<(), IdentityError> {
+pub(crate) fn make_all(root: &Path, osds: u32) -> Result<(), IdentityError> {
     let cluster = ClusterId(drawn()?);
-    write(&home.path(CLUSTER_FILE), &ClusterFile { format: FORMAT, cluster })?;
+    write(&root.join(CLUSTER_FILE), &ClusterFile { format: FORMAT, cluster })?;
     let mut devices = BTreeMap::new();
     for osd in 0..osds {
-        devices.insert(osd, make(home, osd)?);
+        devices.insert(osd, make(root, osd)?);
     }
     let (name, is_begun) = ("monitor".to_owned(), false);
     let register = Register { format: FORMAT, cluster, name, devices, is_begun };
-    let directory = home.path("monitor");
+    let directory = root.join("monitor");
     made_empty(&directory, "monitor")?;
     write(&directory.join(FILE), &register)
 }
@@ -278,10 +231,10 @@ pub(crate) fn make_all(home: &Home, osds: u32) -> Result<(), IdentityError> {
 ///
 /// # Errors
 /// When there is one with data, or a file cannot be written.
-pub fn make(home: &Home, osd: u32) -> Result<Incarnation, IdentityError> {
-    let (directory, name) = (home.path(&format!("osd.{osd}")), format!("osd.{osd}"));
+pub fn make(root: &Path, osd: u32) -> Result<Incarnation, IdentityError> {
+    let (directory, name) = (root.join(format!("osd.{osd}")), format!("osd.{osd}"));
     made_empty(&directory, &name)?;
-    let (cluster, incarnation) = (cluster_of(home)?, Incarnation(drawn()?));
+    let (cluster, incarnation) = (cluster_of(root)?, Incarnation(drawn()?));
     write(&directory.join(FILE), &Identity { format: FORMAT, cluster, name, incarnation, starts: 0 })?;
     Ok(incarnation)
 }
@@ -290,14 +243,14 @@ pub fn make(home: &Home, osd: u32) -> Result<Incarnation, IdentityError> {
 ///
 /// # Errors
 /// When it cannot be moved.
-pub fn move_aside(home: &Home, osd: u32) -> Result<Option<PathBuf>, IdentityError> {
-    let directory = home.path(&format!("osd.{osd}"));
+pub fn move_aside(root: &Path, osd: u32) -> Result<Option<PathBuf>, IdentityError> {
+    let directory = root.join(format!("osd.{osd}"));
     let fault =
         |error: std::io::Error| IdentityError::File { path: directory.clone(), why: error.to_string() };
     if !directory.try_exists().map_err(fault)? {
         return Ok(None);
     }
-    let mut numbers = (1_u32..).map(|number| home.path(&format!("osd.{osd}.old-{number}")));
+    let mut numbers = (1_u32..).map(|number| root.join(format!("osd.{osd}.old-{number}")));
     let aside = numbers.find(|path| !path.exists()).expect("a directory has fewer entries than numbers");
     std::fs::rename(&directory, &aside).map_err(fault)?;
     Ok(Some(aside))
@@ -334,10 +287,10 @@ pub(crate) fn is_identity(name: &std::ffi::OsStr) -> bool {
     name == FILE || name.to_str() == Some(&part_of(FILE))
 }
 
-fn cluster_of(home: &Home) -> Result<ClusterId, IdentityError> {
-    let found = read::<ClusterFile>(&home.path(CLUSTER_FILE))?;
+fn cluster_of(root: &Path) -> Result<ClusterId, IdentityError> {
+    let found = read::<ClusterFile>(&root.join(CLUSTER_FILE))?;
     found.map(|file| file.cluster).ok_or_else(|| {
-        let at = home.directory().display();
+        let at = root.display();
         let what = format!("the cluster in `{at}` has no identity: another version made it");
         refused(what, "read its objects with that version, and put them into a new cluster")
     })
@@ -400,9 +353,6 @@ fn drawn() -> Result<u64, IdentityError> {
     Ok(u64::from_le_bytes(bytes))
 }
 
-fn refused(what: String, hint: &str) -> IdentityError {
+pub(crate) fn refused(what: String, hint: &str) -> IdentityError {
     IdentityError::Refused { what, hint: hint.to_owned() }
 }
-
-#[cfg(test)]
-mod tests;

@@ -8,8 +8,8 @@
 //! - [`health`] is the health of a cluster, [`metrics`] what the monitor exports to Prometheus.
 //! - [`settings`] has the parameters of a cluster and the paths of its files; [`control`] starts and ends its
 //!   processes.
-//! - [`identity`] tells which device a directory is, and [`lock`] keeps a second set of processes out;
-//!   [`loss`] is what a cluster loses without a device.
+//! - [`identity`] tells which device a directory is, [`admission`] which of them are let in, and [`lock`]
+//!   keeps a second set of processes out; [`loss`] is what a cluster loses without a device.
 //! - [`wire`] encrypts the messages between processes, [`frames`] defines them.
 //! - [`torture`] checks all of it under faults; [`ways`] and [`relays`] let it cut the network.
 //! - [`experiment`] measures backfills, and [`bare`] the disk alone.
@@ -21,6 +21,7 @@
 //!
 //! What is deliberately absent: erasure codes, snapshots, more than one monitor.
 
+pub mod admission;
 pub mod bare;
 pub mod client;
 mod clock;

@@ -1,12 +1,12 @@
 //! Locks of a cluster's directory, which the system releases when their process ends: each daemon holds one,
 //! so that a second set of processes cannot run, whatever name of the directory it was started with.
 
+use std::fmt::Display;
 use std::fs::{File, TryLockError};
 use std::time::Duration;
 
 use crate::StoreError;
 use crate::clock::now;
-use crate::control::Daemon;
 use crate::settings::Home;
 
 /// How long a daemon tries to get its lock: another process may be looking whether it is free.
@@ -18,7 +18,7 @@ const LOOK: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 pub struct Lock(#[allow(dead_code, reason = "it is held as long as the file is open")] File);
 
-fn file(home: &Home, daemon: Daemon) -> std::io::Result<File> {
+fn file(home: &Home, daemon: &dyn Display) -> std::io::Result<File> {
     let path = home.path(&format!("run/{daemon}.lock"));
     File::options().create(true).append(true).open(path)
 }
@@ -27,7 +27,7 @@ fn file(home: &Home, daemon: Daemon) -> std::io::Result<File> {
 ///
 /// # Errors
 /// When another process has it.
-pub(crate) fn take(home: &Home, daemon: Daemon) -> Result<Lock, StoreError> {
+pub(crate) fn take(home: &Home, daemon: &dyn Display) -> Result<Lock, StoreError> {
     let file = file(home, daemon)?;
     let until = now() + PATIENCE;
     loop {
@@ -44,7 +44,7 @@ pub(crate) fn take(home: &Home, daemon: Daemon) -> Result<Lock, StoreError> {
 ///
 /// # Errors
 /// When another process has it.
-pub(crate) fn expect_free(home: &Home, daemon: Daemon) -> Result<(), StoreError> {
+pub(crate) fn expect_free(home: &Home, daemon: &dyn Display) -> Result<(), StoreError> {
     match file(home, daemon)?.try_lock() {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => Err(runs(home, daemon)),
@@ -52,7 +52,7 @@ pub(crate) fn expect_free(home: &Home, daemon: Daemon) -> Result<(), StoreError>
     }
 }
 
-fn runs(home: &Home, daemon: Daemon) -> StoreError {
+fn runs(home: &Home, daemon: &dyn Display) -> StoreError {
     let at = home.directory().display();
     StoreError::Refused(format!("{daemon} of the cluster in `{at}` is already running"))
 }

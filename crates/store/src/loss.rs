@@ -9,8 +9,6 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use towtank_replication::Epoch;
 
-use crate::frames::GroupReport;
-
 /// What a group may lose.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroupLoss {
@@ -50,16 +48,13 @@ impl Loss {
         self.groups.is_empty() && self.unfound == 0
     }
 
-    /// Adds what a group may lose without a device. `report` is of its present interval, `periods` are all
-    /// intervals in which it may have served in which this life of the device acted.
-    pub(crate) fn add(&mut self, osd: u32, group: u32, report: Option<&GroupReport>, periods: &[Period]) {
-        match report {
-            Some(report) if !report.is_down && !report.is_peering => {
-                if report.awaited.contains(&osd) {
-                    self.unfound += report.unfound;
-                }
-            }
-            _ => {
+    /// Adds what a group may lose without a device. If its primary is active, `unfound` is the number of
+    /// objects of which the device may have the last copy. `periods` are all intervals in which the group may
+    /// have served and this life of the device acted.
+    pub(crate) fn add(&mut self, osd: u32, group: u32, unfound: Option<u64>, periods: &[Period]) {
+        match unfound {
+            Some(unfound) => self.unfound += unfound,
+            None => {
                 // Who runs, and acted, brings what it knows to the group.
                 let is_away = |period: &&Period| !period.acting.iter().any(|(_, runs)| *runs);
                 let away: Vec<&Period> = periods.iter().filter(is_away).collect();
@@ -78,9 +73,9 @@ impl Loss {
 mod tests {
     use super::*;
 
-    fn loss(report: Option<&GroupReport>, periods: &[Period]) -> Loss {
+    fn loss(unfound: Option<u64>, periods: &[Period]) -> Loss {
         let mut loss = Loss::default();
-        loss.add(0, 7, report, periods);
+        loss.add(0, 7, unfound, periods);
         loss
     }
 
@@ -91,12 +86,8 @@ mod tests {
     #[test]
     fn a_group_that_is_active_loses_only_what_it_has_not_found() {
         let periods = [period(5, &[(0, false), (1, false)], &[])];
-        let active = GroupReport { serves: true, ..GroupReport::default() };
-        assert!(loss(Some(&active), &periods).is_nothing());
-        let unfound = GroupReport { unfound: 2, awaited: vec![0], ..active.clone() };
-        assert_eq!(loss(Some(&unfound), &periods).unfound, 2);
-        let elsewhere = GroupReport { unfound: 2, awaited: vec![1], ..active };
-        assert!(loss(Some(&elsewhere), &periods).is_nothing());
+        assert!(loss(Some(0), &periods).is_nothing());
+        assert_eq!(loss(Some(2), &periods).unfound, 2);
     }
 
     #[test]
@@ -106,11 +97,8 @@ mod tests {
             period(4, &[(0, false), (1, false)], &[]),
             period(6, &[(0, false), (3, false)], &[3]),
         ];
-        let down = GroupReport { is_down: true, ..GroupReport::default() };
-        for report in [Some(&down), None] {
-            let lost = GroupLoss { group: 7, since: 4, others: BTreeSet::from([1]) };
-            assert_eq!(loss(report, &periods).groups, vec![lost]);
-            assert!(loss(report, &periods[..1]).is_nothing(), "2 runs, and knows");
-        }
+        let lost = GroupLoss { group: 7, since: 4, others: BTreeSet::from([1]) };
+        assert_eq!(loss(None, &periods).groups, vec![lost]);
+        assert!(loss(None, &periods[..1]).is_nothing(), "2 runs, and knows");
     }
 }

@@ -13,12 +13,13 @@ use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 use towtank_replication::{Epoch, Incarnation, Member};
 
 use crate::StoreError;
+use crate::admission::fault_in;
 use crate::clock::now;
 use crate::control::Daemon;
 use crate::engine::{EngineError, made_whole, read, written};
-use crate::frames::{FromMonitor, Report, Standing, Then, ToMonitor};
+use crate::frames::{FromMonitor, GroupReport, Report, Standing, Then, ToMonitor};
 use crate::health::Health;
-use crate::identity::{ClusterId, IdentityError, Register, Shown, fault_in};
+use crate::identity::{ClusterId, IdentityError, Register, Shown};
 use crate::lock;
 use crate::loss::{Loss, Period};
 use crate::map::{Change, ClusterMap, OsdState, Places};
@@ -70,11 +71,11 @@ impl Shared {
 /// When its files cannot be read or written, or it cannot listen.
 pub fn serve(home: &Home, stopped: &dyn Fn() -> bool) -> Result<(), StoreError> {
     let (settings, key) = (home.settings()?, home.key()?);
-    let _lock = lock::take(home, Daemon::Monitor)?;
-    let mut register = Register::open(home)?;
+    let _lock = lock::take(home, &Daemon::Monitor)?;
+    let mut register = Register::open(home.directory())?;
     let state = State::open(&home.path("monitor"), settings.clone(), &register)?;
     if !register.is_begun {
-        register.begin(home)?;
+        register.begin(home.directory())?;
     }
     let listener = listen(home.monitor_address().ok(), &settings)?;
     let metrics = listen(home.metrics_address().ok(), &settings)?;
@@ -434,7 +435,12 @@ impl State {
         for group in 0..self.settings.groups {
             let interval = self.interval_of(group);
             let led = self.reports.values().filter_map(|report| report.led.get(&group));
-            let report = led.into_iter().find(|report| report.epoch == interval);
+            let is_active =
+                |report: &&GroupReport| report.epoch == interval && !report.is_down && !report.is_peering;
+            let unfound = led
+                .into_iter()
+                .find(is_active)
+                .map(|report| if report.awaited.contains(&osd) { report.unfound } else { 0 });
             let mut periods = Vec::new();
             for (map, places) in placed.iter().filter(|(map, _)| map.begins_interval_of(group)) {
                 let acting = places.map_of(map, group).acting;
@@ -446,7 +452,7 @@ impl State {
                 let acting = members.iter().map(|it| (it.device.0, alive.contains(it))).collect();
                 periods.push(Period { epoch: map.epoch, acting, gone });
             }
-            loss.add(osd, group, report, &periods);
+            loss.add(osd, group, unfound, &periods);
         }
         loss
     }

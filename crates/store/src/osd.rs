@@ -35,10 +35,10 @@ const ARRIVALS_MAX: usize = 256;
 /// When its files cannot be read or written, or it cannot listen.
 pub fn serve(home: &Home, osd: u32, stopped: &dyn Fn() -> bool) -> Result<(), StoreError> {
     let (settings, key) = (home.settings()?, home.key()?);
-    let _lock = lock::take(home, Daemon::Osd(osd))?;
-    let mut identity = Identity::of_osd(home, osd)?;
+    let _lock = lock::take(home, &Daemon::Osd(osd))?;
+    let mut identity = Identity::of_osd(home.directory(), osd)?;
     let engine = Engine::open(&home.path(&format!("osd.{osd}")), settings.sync)?;
-    identity.count_start(home)?;
+    identity.count_start(home.directory())?;
     let listener = TcpListener::bind((settings.listen.as_str(), 0))?;
     let address = listener.local_addr()?.to_string();
     let mut instance = [0; 8];

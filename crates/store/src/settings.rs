@@ -250,7 +250,7 @@ impl Home {
             why: error.to_string(),
         })?;
         self.write("cluster.key", &key)?;
-        identity::make_all(self, settings.osds)?;
+        identity::make_all(&self.directory, settings.osds)?;
         self.write_settings(settings)
     }
 

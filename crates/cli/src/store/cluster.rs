@@ -12,12 +12,11 @@ use towtank_scenario::Problem;
 use towtank_store::client::Client;
 use towtank_store::control::{self, Ending};
 use towtank_store::engine::Sync;
-use towtank_store::frames::ToMonitor;
+use towtank_store::frames::{Standing, ToMonitor};
 use towtank_store::health::Health;
 use towtank_store::settings::{Home, Pacing, Settings};
-use towtank_store::{identity, lock};
+use towtank_store::{admission, lock};
 
-use super::devices::known;
 use super::flags::{self, Up};
 use super::standing::{line_of_metrics, text_of};
 use super::{home, print, span, trouble};
@@ -47,7 +46,7 @@ pub fn up(flags: &Up) -> Result<Exit, Trouble> {
     let stop = interrupt::watch();
     let program = program()?;
     if control::running(&home, control::Daemon::Monitor).is_none() {
-        identity::check_monitor(&home).map_err(|error| trouble(error.into()))?;
+        admission::check_monitor(&home).map_err(|error| trouble(error.into()))?;
         control::start(&home, &program, control::Daemon::Monitor).map_err(trouble)?;
     }
     let client = Client::reach(&home, MONITOR_TIME).map_err(trouble)?;
@@ -81,8 +80,8 @@ pub fn up(flags: &Up) -> Result<Exit, Trouble> {
     }
 }
 
-/// Starts the daemons that do not run. Those whose directories are not what the monitor knows are not started,
-/// and are named once the others run.
+/// Starts the daemons that do not run. Those whose directories are not what the monitor knows are not
+/// started, and are named once the others run.
 fn start_sound(home: &Home, client: &Client) -> Result<Vec<(u32, Child)>, Trouble> {
     let map = client.standing().map_err(trouble)?.map;
     let (mut children, mut refused) = (Vec::new(), Vec::new());
@@ -91,7 +90,7 @@ fn start_sound(home: &Home, client: &Client) -> Result<Vec<(u32, Child)>, Troubl
         if control::running(home, control::Daemon::Osd(osd)).is_some() {
             continue;
         }
-        match identity::check(home, &map, osd) {
+        match admission::check(home, &map, osd) {
             Ok(()) => children.push((osd, launch(home, osd)?)),
             Err(error) => refused.push(error),
         }
@@ -247,7 +246,7 @@ pub fn start(home: &Home, osd: u32) -> Result<Exit, Trouble> {
     let map = known(&client, osd)?.map;
     let before = map.osds.get(&osd).map_or(0, |state| state.instance);
     if control::running(home, control::Daemon::Osd(osd)).is_none() {
-        identity::check(home, &map, osd).map_err(|error| trouble(error.into()))?;
+        admission::check(home, &map, osd).map_err(|error| trouble(error.into()))?;
     }
     let child = launch(home, osd)?;
     drop(turn);
@@ -318,4 +317,17 @@ pub(super) fn wait_until_up(
         std::thread::sleep(LOOK);
         waited += LOOK;
     }
+}
+
+/// The state of the cluster, which must have this daemon.
+pub(super) fn known(client: &Client, osd: u32) -> Result<Standing, Trouble> {
+    let standing = client.standing().map_err(trouble)?;
+    if standing.map.osds.contains_key(&osd) {
+        return Ok(standing);
+    }
+    let known: Vec<String> = standing.map.osds.keys().map(ToString::to_string).collect();
+    let problem = Problem::new(format!("there is no osd.{osd}"));
+    Err(Trouble::from(
+        problem.hint(format!("there are {}; `towtank store osd add` adds one", known.join(", "))),
+    ))
 }

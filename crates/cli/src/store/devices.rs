@@ -8,12 +8,12 @@ use std::time::Duration;
 use towtank::Trouble;
 use towtank_scenario::Problem;
 use towtank_store::client::Client;
-use towtank_store::frames::{FromMonitor, Standing, Then, ToMonitor};
+use towtank_store::frames::{FromMonitor, Then, ToMonitor};
 use towtank_store::loss::{GroupLoss, Loss};
 use towtank_store::settings::Home;
 use towtank_store::{control, identity, lock};
 
-use super::cluster::{launch, wait_until_up};
+use super::cluster::{known, launch, wait_until_up};
 use super::flags::GiveUp;
 use super::{home, print, trouble};
 use crate::exit::Exit;
@@ -32,10 +32,10 @@ pub(super) fn add(home: &Home) -> Result<Exit, Trouble> {
     let standing = client.standing().map_err(trouble)?;
     let known: BTreeSet<u32> = standing.map.osds.keys().copied().chain(control::osds(home)).collect();
     let osd = known.last().map_or(0, |last| last + 1);
-    let incarnation = identity::make(home, osd).map_err(|error| trouble(error.into()))?;
+    let incarnation = identity::make(home.directory(), osd).map_err(|error| trouble(error.into()))?;
     if let Err(error) = client.change(&ToMonitor::Add { osd, incarnation }) {
         // It is not known to the monitor, so it is not to look like a device.
-        let _ = identity::move_aside(home, osd);
+        let _ = identity::move_aside(home.directory(), osd);
         return Err(trouble(error));
     }
     let child = launch(home, osd)?;
@@ -79,7 +79,7 @@ pub(super) fn replace(flags: &GiveUp) -> Result<Exit, Trouble> {
     let before = known(&client, osd)?.map.osds.get(&osd).map_or(0, |state| state.instance);
     let loss = accepted(&client, flags, "replace")?;
     say_aside(moved_aside(&home, osd)?);
-    let incarnation = identity::make(&home, osd).map_err(|error| trouble(error.into()))?;
+    let incarnation = identity::make(home.directory(), osd).map_err(|error| trouble(error.into()))?;
     let ask = ToMonitor::Lose { osd, epoch: loss.epoch, then: Then::Begins(incarnation) };
     client.change(&ask).map_err(trouble)?;
     tell(osd, &loss);
@@ -99,19 +99,6 @@ pub(super) fn remove(flags: &GiveUp) -> Result<Exit, Trouble> {
     tell(osd, &loss);
     say_aside(moved_aside(&home, osd)?);
     Ok(Exit::Done)
-}
-
-/// The state of the cluster, which must have this daemon.
-pub(super) fn known(client: &Client, osd: u32) -> Result<Standing, Trouble> {
-    let standing = client.standing().map_err(trouble)?;
-    if standing.map.osds.contains_key(&osd) {
-        return Ok(standing);
-    }
-    let known: Vec<String> = standing.map.osds.keys().map(ToString::to_string).collect();
-    let problem = Problem::new(format!("there is no osd.{osd}"));
-    Err(Trouble::from(
-        problem.hint(format!("there are {}; `towtank store osd add` adds one", known.join(", "))),
-    ))
 }
 
 fn losing(client: &Client, osd: u32) -> Result<Loss, Trouble> {
@@ -141,7 +128,7 @@ fn tell(osd: u32, loss: &Loss) {
 }
 
 fn moved_aside(home: &Home, osd: u32) -> Result<Option<PathBuf>, Trouble> {
-    identity::move_aside(home, osd).map_err(|error| trouble(error.into()))
+    identity::move_aside(home.directory(), osd).map_err(|error| trouble(error.into()))
 }
 
 fn say_aside(path: Option<PathBuf>) {

@@ -1,6 +1,6 @@
 //! The protocol under random schedules: devices crash, restart, come back empty, are wrongly suspected, fill
-//! up and are replaced; maps and messages arrive late, repeated and out of order; clients write, delete, read and repeat
-//! requests.
+//! up and are replaced; maps and messages arrive late, repeated and out of order; clients write, delete, read
+//! and repeat requests.
 //!
 //! After each schedule every device recovers, and then nothing may be lost, executed twice, or left
 //! different. A failing schedule is shortened while it still fails, and printed as one line:

@@ -90,7 +90,8 @@ pub struct World {
     repeats: u64,
     pub model: Model,
     bad_disk: Option<BadDisk>,
-    /// The device whose copies may be damaged or wiped: whatever was acknowledged, another device has had too.
+    /// The device whose copies may be damaged or wiped: whatever was acknowledged, another device has had
+    /// too.
     fragile: Option<usize>,
     /// Objects whose copy on the fragile device was damaged or wiped.
     damaged: BTreeSet<Key>,
@@ -693,8 +694,9 @@ impl World {
         Ok(Ended::Whole)
     }
 
-    /// Whether some object is unfound because one copy was damaged or wiped, and others were overwritten or removed by
-    /// changes that were undone: without the old bytes nobody could recover it. Nothing else may be unfound.
+    /// Whether some object is unfound because one copy was damaged or wiped, and others were overwritten or
+    /// removed by changes that were undone: without the old bytes nobody could recover it. Nothing else may
+    /// be unfound.
     fn is_lost(&self) -> bool {
         let parts = self.devices.iter().flat_map(|device| &device.parts);
         let unfound: Vec<(Key, Version)> =

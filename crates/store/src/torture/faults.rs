@@ -253,7 +253,7 @@ impl Cluster {
             let FromMonitor::Loses(loss) = client.change(&ToMonitor::Losing { osd: FRAGILE })? else {
                 return Err(StoreError::Refused("the monitor answers what was not asked".to_owned()));
             };
-            let incarnation = identity::make(&self.home, FRAGILE)?;
+            let incarnation = identity::make(self.home.directory(), FRAGILE)?;
             let ask = ToMonitor::Lose { osd: FRAGILE, epoch: loss.epoch, then: Then::Begins(incarnation) };
             client.change(&ask).map(drop)
         };

@@ -1,6 +1,10 @@
 //! Each state in which a directory is not what belongs in its place, and what is said of it.
 
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
 use super::*;
+use crate::identity::{make, make_all, move_aside};
 use crate::map::{Change, OsdState};
 use crate::settings::Settings;
 
@@ -27,7 +31,7 @@ impl Folder {
     fn made(&self) -> (Home, ClusterMap) {
         let home = self.home();
         home.make(&Settings::default()).expect("it can be made");
-        let register = Register::open(&home).expect("it was just made");
+        let register = Register::open(home.directory()).expect("it was just made");
         let mut osds = BTreeMap::new();
         for (osd, incarnation) in register.devices {
             start(&home, osd);
@@ -41,7 +45,9 @@ impl Folder {
 /// What a daemon does when it starts.
 fn start(home: &Home, osd: u32) {
     std::fs::write(home.path(&format!("osd.{osd}/version")), "tables").expect("it can be written");
-    Identity::of_osd(home, osd).and_then(|mut it| it.count_start(home)).expect("it starts");
+    Identity::of_osd(home.directory(), osd)
+        .and_then(|mut it| it.count_start(home.directory()))
+        .expect("it starts");
 }
 
 fn rename(home: &Home, from: &str, to: &str) {
@@ -96,13 +102,13 @@ fn missing_and_empty_directories_are_refused() {
 fn a_new_directory_in_the_place_of_an_old_one_is_refused() {
     let folder = Folder::new("new");
     let (home, mut map) = folder.made();
-    let aside = move_aside(&home, 0).expect("it can be moved").expect("there is one");
-    make(&home, 0).expect("it can be made");
+    let aside = move_aside(home.directory(), 0).expect("it can be moved").expect("there is one");
+    make(home.directory(), 0).expect("it can be made");
     assert_eq!(said(&home, &map, 0), "the directory of osd.0 is not the one that the monitor knows");
     // Once the monitor knows the new one, the old one is refused: it was declared lost.
     let former = map.member(0).expect("it is there");
     map.gone.push(former);
-    let new = Identity::of_osd(&home, 0).expect("it was just made").incarnation;
+    let new = Identity::of_osd(home.directory(), 0).expect("it was just made").incarnation;
     map.osds.insert(0, OsdState::begins_with(new));
     assert_eq!(said(&home, &map, 0), "it starts");
     remove(&home, "osd.0");
@@ -140,7 +146,7 @@ fn directories_of_others_are_refused() {
     assert_eq!(said(&home, &map, 2), "osd.2: `DIR/osd.2` holds osd.2 of another cluster");
     remove(&home, "monitor");
     copy(&elsewhere.path("monitor"), &home.path("monitor"));
-    let error = Register::open(&home).expect_err("it is refused").to_string();
+    let error = Register::open(home.directory()).expect_err("it is refused").to_string();
     assert!(error.ends_with("holds monitor of another cluster"), "{error}");
 }
 
@@ -148,14 +154,14 @@ fn directories_of_others_are_refused() {
 fn a_monitor_without_its_maps_does_not_begin_again() {
     let folder = Folder::new("monitor");
     let (home, _) = folder.made();
-    assert!(Register::open(&home).is_ok(), "it has not begun");
-    Register::open(&home).and_then(|mut it| it.begin(&home)).expect("it begins");
-    assert!(Register::open(&home).is_err(), "its tables are missing");
+    assert!(Register::open(home.directory()).is_ok(), "it has not begun");
+    Register::open(home.directory()).and_then(|mut it| it.begin(home.directory())).expect("it begins");
+    assert!(Register::open(home.directory()).is_err(), "its tables are missing");
     std::fs::write(home.path("monitor/version"), "tables").expect("it can be written");
-    let register = Register::open(&home).expect("its tables are there");
+    let register = Register::open(home.directory()).expect("its tables are there");
     assert!(register.may_begin().is_err(), "it has had maps");
     remove(&home, "monitor");
-    let error = Register::open(&home).expect_err("it is refused").to_string();
+    let error = Register::open(home.directory()).expect_err("it is refused").to_string();
     assert!(error.starts_with("the maps of the monitor are missing in"), "{error}");
 }
 
@@ -180,12 +186,12 @@ fn another_format_is_refused() {
 fn nothing_is_made_where_data_lie() {
     let folder = Folder::new("made");
     let (home, _) = folder.made();
-    let error = make(&home, 0).expect_err("it has data").to_string();
+    let error = make(home.directory(), 0).expect_err("it has data").to_string();
     assert!(error.ends_with("is not empty"), "{error}");
     // A cluster whose making was interrupted is made again.
     let half = Folder::new("half");
-    make_all(&half.home(), 2).expect_err("its directory does not exist");
+    make_all(&half.0, 2).expect_err("its directory does not exist");
     std::fs::create_dir_all(&half.0).expect("it can be made");
-    make_all(&half.home(), 2).expect("it can be made");
+    make_all(&half.0, 2).expect("it can be made");
     half.home().make(&Settings::default()).expect("it can be made");
 }
