@@ -27,9 +27,22 @@ impl Cluster {
         output.status.success().then_some(output.stdout)
     }
 
-    /// Lets the monitor notice that the daemons that were killed are down.
-    fn forgets_killed(&self) {
-        std::thread::sleep(Duration::from_millis(1_500));
+    /// Waits until the monitor has noticed that a daemon that was killed is down.
+    fn notices(&self, osd: usize) {
+        let is_down = |_: &u32| {
+            std::thread::sleep(Duration::from_millis(100));
+            self.standing()["osds"][osd]["up"] == false
+        };
+        assert!((0..300).any(|look| is_down(&look)), "osd.{osd} counts as up");
+    }
+
+    /// Waits until all groups serve.
+    fn serves(&self) {
+        let serves = |_: &u32| {
+            std::thread::sleep(Duration::from_millis(100));
+            self.standing()["groups_unavailable"] == 0
+        };
+        assert!((0..300).any(|look| serves(&look)), "some group does not serve");
     }
 }
 
@@ -48,7 +61,7 @@ fn an_empty_directory_testifies_nothing() {
     cluster.put("it", b"second");
     cluster.run(&["osd", "kill", "0"]).done();
     cluster.run(&["osd", "kill", "1"]).done();
-    cluster.forgets_killed();
+    (0..2).for_each(|osd| cluster.notices(osd));
     cluster.remove_osd(0);
     cluster.run(&["osd", "start", "2"]).done();
     assert_eq!(cluster.reads("it"), None, "2 alone has not heard of all");
@@ -230,7 +243,7 @@ fn devices_are_added_replaced_and_removed() {
     cluster.wait_until_clean();
     cluster.run(&["osd", "stop", "1"]).done();
     // The others have all that was acknowledged: nothing is lost, and nothing is to be accepted.
-    std::thread::sleep(Duration::from_secs(2));
+    cluster.serves();
     cluster.run(&["osd", "replace", "1"]).done();
     assert!(cluster.0.join("osd.1.old-1").exists(), "the old directory is kept");
     cluster.wait_until_clean();
@@ -238,7 +251,7 @@ fn devices_are_added_replaced_and_removed() {
     cluster.run(&["osd", "out", "3"]).done();
     cluster.wait_until_clean();
     cluster.run(&["osd", "stop", "3"]).done();
-    std::thread::sleep(Duration::from_secs(2));
+    cluster.serves();
     cluster.run(&["osd", "rm", "3"]).done();
     assert_eq!(cluster.standing()["osds"].as_array().map(Vec::len), Some(3));
     cluster.wait_until_clean();
@@ -295,7 +308,7 @@ fn another_name_of_the_directory_is_the_same_cluster() {
 /// In 9 of 25 stops the daemon registered again after it had left.
 #[test]
 fn a_daemon_that_stops_stays_down() {
-    let cluster = Cluster::up("stops", &["--osds", "3", "--groups", "2"]);
+    let cluster = Cluster::up("stops", &["--osds", "3", "--groups", "2", "--grace", "60s"]);
     for round in 0..25 {
         cluster.run(&["osd", "stop", "1"]).done();
         // It may have asked before it ended.

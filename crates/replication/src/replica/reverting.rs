@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use super::Turn;
-use super::primary::Stage;
+use super::primary::{Primary, Stage};
 use crate::objects::Objects;
 use crate::{Change, DeviceId, Entry, Interval, Key, Member, Note, Planted, Version};
 
@@ -81,9 +81,11 @@ impl<O: Objects> Turn<'_, O> {
     pub(super) fn entry_to_revert(&self, key: Key, others: &BTreeSet<DeviceId>) -> Option<Entry> {
         let durable = &self.it.durable;
         let undone = *durable.missing.get(&key)?;
-        // Also with too few replicas to serve: the others may have to be filled first, which waits for this.
-        let is_active = self.it.primary.as_ref().is_some_and(|primary| primary.stage == Stage::Active);
-        if self.it.config.data_shards > 1 || !is_active || !self.was_never_seen(key, undone, others) {
+        // With too few replicas to serve, only if others are to be filled, which waits for this.
+        let is_active = |primary: &Primary<_>| primary.stage == Stage::Active;
+        let primary = self.it.primary.as_deref().filter(|primary| is_active(primary))?;
+        let may_revert = self.serves() || primary.targets().next().is_some();
+        if self.it.config.data_shards > 1 || !may_revert || !self.was_never_seen(key, undone, others) {
             return None;
         }
         let made = durable.log.get(undone)?;
