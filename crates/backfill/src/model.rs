@@ -15,8 +15,8 @@ use towtank_kernel::{
 };
 use towtank_replication::objects::Size;
 use towtank_replication::{
-    Action, DeviceId, Discovery, Epoch, GroupId, Holder, Input, Lot, Map, Note, Operation, Outcome as Answer,
-    Request, RequestId, Token, Verdict,
+    Action, DeviceId, Discovery, Epoch, GroupId, Holder, Input, Lot, Map, Member, Note, Operation,
+    Outcome as Answer, Request, RequestId, Token, Verdict,
 };
 use towtank_streams::distributions::Exponential;
 use towtank_streams::{Purpose, Uniform};
@@ -75,8 +75,8 @@ impl<'a> Backfill<'a> {
     }
 
     fn map(&self, group: u32, epoch: Epoch, acting: Vec<DeviceId>) -> Input<Size> {
-        let alive = (0..self.spec.devices).map(DeviceId).collect();
-        Input::Map(Map { epoch, up: self.spec.up(group), acting, alive })
+        let alive = (0..self.spec.devices).map(DeviceId).map(Member::original).collect();
+        Input::Map(Map { epoch, up: self.spec.up(group), acting, alive, gone: Vec::new() })
     }
 
     /// Passes an input to a replica, and carries out its actions.

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use towtank_replication::objects::Size;
 use towtank_replication::{
-    Action, Config, DeviceId, Durable, Epoch, Input, Key, Map, Operation, Outcome, Replica, RequestId,
-    Summary,
+    Action, Config, DeviceId, Durable, Epoch, Input, Key, Map, Member, Operation, Outcome, Replica,
+    RequestId, Summary,
 };
 use towtank_streams::{Draws, Purpose, Seed, Uniform};
 use towtank_units::SimTime;
@@ -103,10 +103,11 @@ impl<'a> Away<'a> {
     fn new(spec: &'a Spec, config: &Config, layouts: &'a Layouts, group: u32, durable: &Durable) -> Away<'a> {
         let stayed = spec.stayed(group);
         let replica = |device: &DeviceId| {
-            let replica = Replica::start(*config, *device, durable.clone(), SimTime::ZERO);
+            let replica = Replica::start(*config, Member::original(*device), durable.clone(), SimTime::ZERO);
             (*device, replica, Overlay::default())
         };
-        let map = Map { epoch: AWAY, up: stayed.clone(), acting: stayed.clone(), alive: stayed.clone() };
+        let alive = stayed.iter().copied().map(Member::original).collect();
+        let map = Map { epoch: AWAY, up: stayed.clone(), acting: stayed.clone(), alive, gone: Vec::new() };
         let mut away = Away {
             spec,
             layouts,
@@ -204,7 +205,7 @@ impl<'a> Away<'a> {
     /// All replicas with their durable state; nothing volatile is kept.
     fn into_held(self, config: &Config) -> Vec<(DeviceId, Held)> {
         let start = |device: DeviceId, durable: Durable, overlay: Overlay| {
-            let replica = Replica::start(*config, device, durable, SimTime::ZERO);
+            let replica = Replica::start(*config, Member::original(device), durable, SimTime::ZERO);
             (device, Held { replica, overlay, begun: SimTime::ZERO })
         };
         let away = self.spec.up(self.group).into_iter().filter(|device| self.spec.was_away(*device));

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use towtank_merkle::Subspace;
 use towtank_replication::objects::{Memory, Size};
 use towtank_replication::{
-    Action, Config, DeviceId, Discovery, Durable, GroupId, Holder, Input, Key, Map, Note, Objects, Operation,
-    Replica, Request, RequestId, Reserver, Summary, Token, Verdict, Version, Work,
+    Action, Config, DeviceId, Discovery, Durable, GroupId, Holder, Input, Key, Map, Member, Note, Objects,
+    Operation, Replica, Request, RequestId, Reserver, Summary, Token, Verdict, Version, Work,
 };
 use towtank_units::{SimSpan, SimTime};
 
@@ -60,7 +60,7 @@ impl Cluster {
         let last_update = version(objects.len());
         let device = |device| {
             let durable = Durable::of_clean_group(1, last_update, summary.clone());
-            let replica = Replica::start(config, DeviceId(device), durable, SimTime::ZERO);
+            let replica = Replica::start(config, Member::original(DeviceId(device)), durable, SimTime::ZERO);
             (replica, stored.clone(), Reserver::new(1))
         };
         let mut cluster = Cluster {
@@ -69,7 +69,7 @@ impl Cluster {
             notes: Vec::new(),
             outcomes: BTreeMap::new(),
             moved: BTreeMap::new(),
-            map: Map { epoch: 1, up: Vec::new(), acting: Vec::new(), alive: Vec::new() },
+            map: Map { epoch: 1, up: Vec::new(), acting: Vec::new(), alive: Vec::new(), gone: Vec::new() },
             events: BTreeMap::new(),
             scheduled: 0,
             asked: 0,
@@ -82,7 +82,8 @@ impl Cluster {
     /// Begins an interval in which these devices hold the group, and no others are alive.
     pub fn begin(&mut self, up: &[u32]) {
         let up: Vec<DeviceId> = up.iter().map(|device| DeviceId(*device)).collect();
-        self.tell(Map { epoch: self.map.epoch + 1, acting: up.clone(), alive: up.clone(), up });
+        let alive = up.iter().copied().map(Member::original).collect();
+        self.tell(Map { epoch: self.map.epoch + 1, acting: up.clone(), alive, gone: Vec::new(), up });
     }
 
     /// Like [`Cluster::begin`], and runs until no event is left.
@@ -93,9 +94,9 @@ impl Cluster {
 
     fn tell(&mut self, map: Map) {
         self.map = map;
-        for device in self.map.alive.clone() {
+        for member in self.map.alive.clone() {
             let map = self.map.clone();
-            self.schedule(LINK, device.0 as usize, Input::Map(map));
+            self.schedule(LINK, member.device.0 as usize, Input::Map(map));
         }
     }
 
@@ -128,7 +129,7 @@ impl Cluster {
     pub fn step(&mut self) -> bool {
         let Some(((at, _), (device, input))) = self.events.pop_first() else { return false };
         self.now = at;
-        let is_alive = self.map.alive.iter().any(|alive| alive.0 as usize == device);
+        let is_alive = self.map.alive.iter().any(|alive| alive.device.0 as usize == device);
         if is_alive {
             let (replica, objects, _) = &mut self.devices[device];
             let mut actions = Vec::new();

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use towtank_units::SimSpan;
 
-use crate::{DeviceId, Discovery, Epoch, Key, Lot, Message, RequestId, Token, Version};
+use crate::{DeviceId, Discovery, Epoch, Key, Lot, Member, Message, RequestId, Token, Version};
 
 /// Which devices serve a group from an epoch on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -17,7 +17,16 @@ pub struct Map {
     pub acting: Vec<DeviceId>,
     /// All devices that are alive, including those of `up` and `acting`. Earlier holders that are alive are
     /// queried too.
-    pub alive: Vec<DeviceId>,
+    pub alive: Vec<Member>,
+    /// Those whose objects are lost for ever, by the word of an operator: nobody waits for them.
+    pub gone: Vec<Member>,
+}
+
+impl Map {
+    /// A device that is alive, in its present life.
+    pub(crate) fn member(&self, device: DeviceId) -> Option<Member> {
+        self.alive.iter().find(|member| member.device == device).copied()
+    }
 }
 
 /// What a client requests.

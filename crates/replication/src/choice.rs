@@ -14,11 +14,13 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use towtank_units::SimSpan;
 
-use crate::{Cursor, DeviceId, Epoch, Interval, Version};
+use crate::{Cursor, DeviceId, Epoch, Incarnation, Interval, Member, Planted, Version};
 
 /// What a replica reports about itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Info {
+    /// The life of its device: it knows nothing of intervals in which another life of the device acted.
+    pub incarnation: Incarnation,
     /// The version of its last change.
     pub last_update: Version,
     /// The version after which its log holds all changes.
@@ -48,8 +50,13 @@ pub struct Ballot<'a> {
     pub infos: &'a BTreeMap<DeviceId, Info>,
     /// The intervals since the group was clean, without the current one.
     pub intervals: &'a [Interval],
+    /// The devices that are lost for ever.
+    pub gone: &'a [Member],
     /// An interval with fewer acting replicas accepted no requests.
     pub size_min: usize,
+    /// A rule that is broken on purpose.
+    #[doc(hidden)]
+    pub planted: Option<Planted>,
 }
 
 impl Ballot<'_> {
@@ -62,16 +69,39 @@ impl Ballot<'_> {
     #[must_use]
     pub(crate) fn blocked_by(&self) -> Option<&Interval> {
         let started = self.complete().map(|(_, info)| info.last_epoch_started).max().unwrap_or(0);
-        // A replica that acted in an interval that served has recorded that it began; a replica without that
-        // record knows that the interval did not serve.
-        let knows = |device: &DeviceId, interval: &Interval| {
-            let info = self.infos.get(device);
-            info.is_some_and(|info| info.is_complete() || info.last_epoch_started < interval.epoch)
-        };
-        let is_heard = |interval: &Interval| interval.acting.iter().any(|device| knows(device, interval));
+        let is_heard = |interval: &Interval| interval.acting.iter().any(|it| self.knows(*it, interval));
         let may_have_served = |interval: &Interval| interval.acting.len() >= self.size_min;
         let mut intervals = self.intervals.iter().rev().filter(|interval| interval.epoch >= started);
-        intervals.find(|interval| may_have_served(interval) && !is_heard(interval))
+        intervals.find(|interval| may_have_served(interval) && !is_heard(interval) && !self.is_lost(interval))
+    }
+
+    /// Whether a device that acted in an interval has answered, and knows what was acknowledged in it.
+    fn knows(&self, member: Member, interval: &Interval) -> bool {
+        let Some(info) = self.infos.get(&member.device) else { return false };
+        // A replica that acted in an interval that served has recorded that it began; a replica without that
+        // record knows that the interval did not serve. A replica without objects looks like both, so it
+        // counts only if it is the one that acted.
+        let is_behind = info.last_epoch_started < interval.epoch;
+        let is_witness = info.is_complete() || is_behind;
+        let is_believed = match self.planted {
+            Some(Planted::EmptyIsComplete) => info.is_complete(),
+            Some(Planted::EmptyIsBehind) => is_behind,
+            _ => false,
+        };
+        is_witness && (info.incarnation == member.incarnation || is_believed)
+    }
+
+    /// Whether nobody can tell any more what was acknowledged in an interval of which nobody who answered
+    /// knows: devices are gone for ever, and all others have answered.
+    fn is_lost(&self, interval: &Interval) -> bool {
+        let is_gone = |member: &Member| self.gone.contains(member);
+        let has_answered = |member: &Member| {
+            self.infos.get(&member.device).is_some_and(|info| info.incarnation == member.incarnation)
+        };
+        let is_out = |member: &Member| {
+            is_gone(member) || has_answered(member) || self.planted == Some(Planted::OneGoneIsAll)
+        };
+        interval.acting.iter().any(is_gone) && interval.acting.iter().all(is_out)
     }
 
     /// The device whose log is authoritative: among the complete ones that took part last, the one with the
@@ -115,6 +145,7 @@ mod tests {
 
     fn info(started: Epoch, epoch: Epoch, counter: u64, tail: u64) -> Info {
         Info {
+            incarnation: Incarnation(1),
             last_update: Version { epoch, counter },
             tail: Version { epoch: u32::from(tail > 0), counter: tail },
             last_epoch_started: started,
@@ -131,20 +162,34 @@ mod tests {
     struct Case {
         infos: BTreeMap<DeviceId, Info>,
         intervals: Vec<Interval>,
+        gone: Vec<Member>,
     }
 
     impl Case {
         fn new(infos: &[(u32, Info)], intervals: &[(Epoch, &[u32])]) -> Case {
-            let interval =
-                |(epoch, acting): &(Epoch, &[u32])| Interval { epoch: *epoch, acting: devices(acting) };
+            let interval = |(epoch, acting): &(Epoch, &[u32])| Interval {
+                epoch: *epoch,
+                acting: devices(acting).into_iter().map(Member::original).collect(),
+            };
             Case {
                 infos: infos.iter().map(|(device, info)| (DeviceId(*device), *info)).collect(),
                 intervals: intervals.iter().map(interval).collect(),
+                gone: Vec::new(),
             }
         }
 
         fn ballot(&self) -> Ballot<'_> {
-            Ballot { infos: &self.infos, intervals: &self.intervals, size_min: 2 }
+            let Case { infos, intervals, gone } = self;
+            Ballot { infos, intervals, gone, size_min: 2, planted: None }
+        }
+
+        fn blocked_by(&self, planted: Option<Planted>) -> Option<Epoch> {
+            Ballot { planted, ..self.ballot() }.blocked_by().map(|interval| interval.epoch)
+        }
+
+        fn with_gone(mut self, gone: &[u32]) -> Case {
+            self.gone.extend(devices(gone).into_iter().map(Member::original));
+            self
         }
 
         fn acting(&self, up: &[u32]) -> Vec<DeviceId> {
@@ -191,6 +236,49 @@ mod tests {
         assert_eq!(heard(&[0, 2]), None, "4 lies before what they know");
         assert_eq!(heard(&[1]), None);
         assert_eq!(heard(&[2]), Some(5));
+    }
+
+    /// What an empty directory in the place of a device reports.
+    fn empty() -> Info {
+        Info { incarnation: Incarnation(2), ..info(0, 0, 0, 0) }
+    }
+
+    #[test]
+    fn an_empty_device_testifies_nothing() {
+        // 0 and 1 acknowledged a write without 2; 0 is empty now, and 1 is away.
+        let intervals: &[(Epoch, &[u32])] = &[(4, &[0, 1, 2]), (5, &[0, 1])];
+        let case = Case::new(&[(0, empty()), (2, info(4, 4, 9, 0))], intervals);
+        assert_eq!(case.blocked_by(None), Some(5));
+        for planted in [Planted::EmptyIsComplete, Planted::EmptyIsBehind] {
+            assert_eq!(case.blocked_by(Some(planted)), None, "{planted:?} takes its word");
+        }
+        let returned = Case::new(&[(0, empty()), (1, info(5, 5, 10, 0)), (2, info(4, 4, 9, 0))], intervals);
+        assert_eq!(returned.blocked_by(None), None);
+        assert_eq!(returned.ballot().authority(DeviceId(0)), Some(DeviceId(1)));
+        // Two of three, or all, are empty after a clean interval.
+        let clean: &[(Epoch, &[u32])] = &[(4, &[0, 1, 2])];
+        let two = Case::new(&[(0, empty()), (1, empty())], clean);
+        let all = Case::new(&[(0, empty()), (1, empty()), (2, empty())], clean);
+        assert_eq!((two.blocked_by(None), all.blocked_by(None)), (Some(4), Some(4)));
+        let with_the_third = Case::new(&[(0, empty()), (1, empty()), (2, info(4, 4, 9, 0))], clean);
+        assert_eq!(with_the_third.blocked_by(None), None);
+        assert_eq!(with_the_third.ballot().authority(DeviceId(0)), Some(DeviceId(2)));
+    }
+
+    #[test]
+    fn nobody_waits_for_who_is_gone() {
+        let intervals: &[(Epoch, &[u32])] = &[(4, &[0, 1, 2]), (5, &[0, 1])];
+        let case =
+            |gone: &[u32]| Case::new(&[(0, empty()), (2, info(4, 4, 9, 0))], intervals).with_gone(gone);
+        assert_eq!(case(&[0]).blocked_by(None), Some(5), "1 may know, and may come back");
+        assert_eq!(case(&[0]).blocked_by(Some(Planted::OneGoneIsAll)), None);
+        assert_eq!(case(&[0, 1]).blocked_by(None), None, "nobody who may know can come back");
+        // One that is being filled cannot tell, and has answered.
+        let mut filled = info(5, 5, 9, 0);
+        filled.cursor = Cursor::START;
+        let filled = Case::new(&[(1, filled), (2, info(4, 4, 9, 0))], intervals);
+        assert_eq!(filled.blocked_by(None), Some(5));
+        assert_eq!(filled.with_gone(&[0]).blocked_by(None), None);
     }
 
     #[test]

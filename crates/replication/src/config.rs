@@ -69,6 +69,12 @@ pub enum Planted {
     ServesDuringPromises,
     /// Peering takes the log of any replica that answers, without querying earlier intervals.
     ForgetsIntervals,
+    /// A replica without objects in the place of one that acted knows its interval, since it is complete.
+    EmptyIsComplete,
+    /// The same, since it has not heard that the interval began.
+    EmptyIsBehind,
+    /// An interval is not waited for if any of its replicas is gone for ever.
+    OneGoneIsAll,
     /// A backfill sends objects that do not differ.
     SendsWhatIsEqual,
     /// Temporary objects of a past interval are kept.

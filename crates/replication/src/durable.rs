@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::objects::Objects;
-use crate::{Change, Config, Cursor, DeviceId, Done, Entry, Epoch, Key, Log, Planted, Summary, Version};
+use crate::{Change, Config, Cursor, Done, Entry, Epoch, Key, Log, Member, Planted, Summary, Version};
 
 /// A period in which the acting replicas of the group stayed the same.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -14,7 +14,7 @@ pub struct Interval {
     /// The epoch of the map with which it began.
     pub epoch: Epoch,
     /// The replicas that served, the primary first.
-    pub acting: Vec<DeviceId>,
+    pub acting: Vec<Member>,
 }
 
 /// The durable state of one replica.

@@ -125,9 +125,31 @@ impl std::fmt::Display for Version {
     }
 }
 
-/// A storage device with the daemon that serves it. A device that lost its objects gets a new id.
+/// A storage device with the daemon that serves it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct DeviceId(pub u32);
+
+/// The life of a device: a directory or disk gets one when it is made. A device that comes back without its
+/// objects has another one, although its id is the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Incarnation(pub u64);
+
+/// A device in one of its lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Member {
+    /// The device.
+    pub device: DeviceId,
+    /// Its life.
+    pub incarnation: Incarnation,
+}
+
+impl Member {
+    /// A device of a model in which no device is replaced.
+    #[must_use]
+    pub const fn original(device: DeviceId) -> Member {
+        Member { device, incarnation: Incarnation(1) }
+    }
+}
 
 /// A placement group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -12,9 +12,10 @@
 //!
 //! **2. An interval begins** with each [`Map`]. Its first acting replica is the primary. The primary asks the
 //! others and all earlier holders for their state, and waits until no device that has not answered can know
-//! of an acknowledged write that the primary does not ([`Ballot`]). The authoritative log is that of the
-//! complete replica that took part last. The primary takes it over, undoes changes that only the primary has,
-//! and has the others follow. If it needs a backfill itself, it asks for other acting replicas
+//! of an acknowledged write that the primary does not ([`Ballot`]). A device that came back without its
+//! objects has another [`Incarnation`], and knows nothing of earlier intervals. The authoritative log is that
+//! of the complete replica that took part last. The primary takes it over, undoes changes that only the
+//! primary has, and has the others follow. If it needs a backfill itself, it asks for other acting replicas
 //! ([`Action::WantActing`]).
 //!
 //! **3. Clients** send reads and writes to the primary. A write gets a [`Version`] and an [`Entry`] of the
@@ -42,15 +43,17 @@
 //! use towtank_merkle::Subspace;
 //! use towtank_replication::objects::{Memory, Size};
 //! use towtank_replication::{
-//!     Action, Config, DeviceId, Durable, Input, Key, Map, Operation, Outcome, Replica, RequestId, Version,
+//!     Action, Config, DeviceId, Durable, Input, Key, Map, Member, Operation, Outcome, Replica, RequestId,
+//!     Version,
 //! };
 //! use towtank_units::SimTime;
 //!
 //! let config = Config::new(1, Subspace::WHOLE, 10)?;
 //! let me = DeviceId(0);
-//! let mut replica = Replica::start(config, me, Durable::new(&config), SimTime::ZERO);
+//! let member = Member::original(me);
+//! let mut replica = Replica::start(config, member, Durable::new(&config), SimTime::ZERO);
 //! let (mut objects, mut actions) = (Memory::new(), Vec::new());
-//! let map = Map { epoch: 1, up: vec![me], acting: vec![me], alive: vec![me] };
+//! let map = Map { epoch: 1, up: vec![me], acting: vec![me], alive: vec![member], gone: vec![] };
 //! replica.handle(SimTime::ZERO, Input::Map(map), &mut objects, &mut actions);
 //! let request = RequestId { client: 1, number: 1 };
 //! let operation = Operation::Write(Size(4096));
@@ -66,7 +69,7 @@
 //!
 //! **Assumptions.** Messages may be late, repeated and out of order, but are not lost within an interval.
 //! Each device receives maps in order. A device that restarts is out of the map before it is in again, and
-//! one that lost its objects gets another [`DeviceId`]. For leases, clocks must run at the same rate; they
+//! one that lost its objects has another [`Incarnation`]. For leases, clocks must run at the same rate; they
 //! need not agree.
 //!
 //! **Erasure-coded groups** ([`Config::data_shards`]): each replica holds a shard of every object. An object
@@ -101,7 +104,7 @@ pub use choice::{Ballot, Info};
 pub use config::Planted;
 pub use config::{Config, Discovery};
 pub use durable::{Durable, Interval};
-pub use key::{Cursor, DeviceId, Epoch, GroupId, Key, RequestId, Token, Version};
+pub use key::{Cursor, DeviceId, Epoch, GroupId, Incarnation, Key, Member, RequestId, Token, Version};
 pub use log::{Change, Done, Entry, Log, LogChange};
 pub use message::{Activate, Body, Message, Missed, Run, WRITE_BYTES};
 pub use objects::{Listed, Objects, Payload};

@@ -25,8 +25,8 @@ use towtank_units::{SimSpan, SimTime};
 
 use crate::objects::Objects;
 use crate::{
-    Action, Body, Config, DeviceId, Durable, Input, Interval, Key, Lot, Map, Message, Note, Outcome, Planted,
-    RequestId, Token, Version, Work,
+    Action, Body, Config, DeviceId, Durable, Incarnation, Input, Interval, Key, Lot, Map, Member, Message,
+    Note, Outcome, Planted, RequestId, Token, Version, Work,
 };
 use primary::{Ask, Primary, Stage};
 
@@ -35,6 +35,7 @@ use primary::{Ask, Primary, Stage};
 pub struct Replica<P> {
     config: Config,
     me: DeviceId,
+    incarnation: Incarnation,
     durable: Durable,
     /// None until the first map after a start: messages and work from before it are void.
     map: Option<Map>,
@@ -116,7 +117,7 @@ impl<P: crate::Payload> Replica<P> {
     /// Starts a replica, for the first time or after a crash. It takes part from the next map that is new to
     /// it.
     #[must_use]
-    pub fn start(config: Config, me: DeviceId, durable: Durable, now: SimTime) -> Replica<P> {
+    pub fn start(config: Config, me: Member, durable: Durable, now: SimTime) -> Replica<P> {
         config.check();
         let mut promises = BTreeMap::new();
         if let Some(lease) = config.lease {
@@ -125,7 +126,8 @@ impl<P: crate::Payload> Replica<P> {
         }
         Replica {
             config,
-            me,
+            me: me.device,
+            incarnation: me.incarnation,
             durable,
             map: None,
             links: BTreeMap::new(),
@@ -204,8 +206,10 @@ impl<P: crate::Payload> Replica<P> {
             return Default::default();
         };
         let since = self.durable.intervals.iter().filter(|interval| interval.epoch >= first);
+        let gone = self.map.as_ref().map_or(&[][..], |map| &map.gone);
         let acted = since.flat_map(|interval| &interval.acting);
-        acted.filter(|device| !primary.infos.contains_key(device)).copied().collect()
+        let is_away = |member: &&Member| !primary.has_heard(**member) && !gone.contains(member);
+        acted.filter(is_away).map(|member| member.device).collect()
     }
 
     /// Reports that an object turned out to be damaged on this device. Call it just before a map is passed:
@@ -302,7 +306,7 @@ impl<O: Objects> Turn<'_, O> {
         if map.epoch <= self.it.durable.epoch {
             return;
         }
-        let is_alive = |device: &DeviceId| map.alive.contains(device);
+        let is_alive = |device: &DeviceId| map.member(*device).is_some();
         assert!(map.up.iter().chain(&map.acting).all(is_alive), "{map:?} names devices that are not alive");
         let differ =
             |devices: &[DeviceId]| (1..devices.len()).all(|at| !devices[..at].contains(&devices[at]));
@@ -311,7 +315,8 @@ impl<O: Objects> Turn<'_, O> {
         self.give_back_remote_slot();
         let it = &mut *self.it;
         it.durable.epoch = map.epoch;
-        it.durable.intervals.push(Interval { epoch: map.epoch, acting: map.acting.clone() });
+        let acting = map.acting.iter().filter_map(|device| map.member(*device)).collect();
+        it.durable.intervals.push(Interval { epoch: map.epoch, acting });
         it.links.clear();
         it.pending.clear();
         it.sending.clear();
@@ -322,7 +327,9 @@ impl<O: Objects> Turn<'_, O> {
             it.staged.clear();
             self.objects.drop_staged();
         }
-        let leads = map.acting.first() == Some(&it.me);
+        // A former life of this device may have led intervals that it is told of.
+        let is_me = map.member(it.me).is_some_and(|member| member.incarnation == it.incarnation);
+        let leads = is_me && map.acting.first() == Some(&it.me);
         it.map = Some(map);
         if leads {
             self.begin_peering();

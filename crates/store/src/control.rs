@@ -1,6 +1,6 @@
 //! The processes of a cluster on this machine: which of them run, and how to start and end them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -10,6 +10,7 @@ use nix::sys::signal::{Signal, kill};
 
 use crate::StoreError;
 use crate::clock::now;
+use crate::lock;
 use crate::settings::{Home, SettingsError};
 
 /// A process of a cluster.
@@ -71,6 +72,7 @@ pub fn start(home: &Home, program: &Path, daemon: Daemon) -> Result<Child, Store
     if let Some(pid) = running(home, daemon) {
         return Err(StoreError::Refused(format!("{daemon} is already running as process {pid}")));
     }
+    lock::expect_free(home, &daemon)?;
     let path = home.path(&format!("log/{daemon}.log"));
     let log = OpenOptions::new().create(true).append(true).open(&path);
     let log = log.map_err(|error| SettingsError::File { path, why: error.to_string() })?;
@@ -248,14 +250,19 @@ pub fn used(home: &Home, daemon: Daemon) -> Option<Used> {
     Some(Used { cpu_s: ticks as f64 / 100.0, peak_bytes: kib << 10 })
 }
 
-/// The device daemons that have a directory here.
+/// The device daemons that have a directory here, or run here.
 #[must_use]
 pub fn osds(home: &Home) -> Vec<u32> {
-    let names = std::fs::read_dir(home.directory()).into_iter().flatten().flatten();
-    let number = |name: std::ffi::OsString| name.to_str()?.strip_prefix("osd.")?.parse().ok();
-    let mut found: Vec<u32> = names.filter_map(|entry| number(entry.file_name())).collect();
-    found.sort_unstable();
-    found
+    let names = |path: &Path| std::fs::read_dir(path).into_iter().flatten().flatten();
+    let number = |name: std::ffi::OsString| {
+        let name = name.to_str()?.strip_prefix("osd.")?;
+        name.strip_suffix(".pid").unwrap_or(name).parse::<u32>().ok()
+    };
+    let numbers = |path: &Path| names(path).filter_map(|entry| number(entry.file_name())).collect::<Vec<_>>();
+    let runs = |osd: &u32| running(home, Daemon::Osd(*osd)).is_some();
+    let run = numbers(&home.path("run")).into_iter().filter(runs);
+    let found: BTreeSet<u32> = numbers(home.directory()).into_iter().chain(run).collect();
+    found.into_iter().collect()
 }
 
 #[cfg(test)]

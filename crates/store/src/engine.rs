@@ -5,7 +5,7 @@
 //! has parts of objects that are being received, `groups` the durable state of each group.
 
 use std::collections::BTreeMap;
-use std::io::{Read as _, Seek as _, SeekFrom};
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use fjall::{CompressionType, Database, Keyspace, KeyspaceCreateOptions, KvSeparationOptions, PersistMode};
@@ -117,8 +117,15 @@ impl Engine {
         };
         let database = match open() {
             Err(fjall::Error::JournalRecovery(why)) => {
-                discard_torn(directory).map_err(fjall::Error::from)?;
-                let opened = open()?;
+                let cut = discard_torn(directory).map_err(fjall::Error::from)?;
+                let opened = match open() {
+                    Ok(opened) => opened,
+                    // Something else is wrong with it: a start that fails changes nothing.
+                    Err(error) => {
+                        cut.map_or(Ok(()), |cut| cut.undo()).map_err(fjall::Error::from)?;
+                        return Err(error.into());
+                    }
+                };
                 eprintln!("the last transaction was incomplete ({why:?}) and is discarded");
                 opened
             }
@@ -181,7 +188,7 @@ impl Engine {
     }
 }
 
-/// Opens a database, creating it if the directory is empty. The tree cannot open a database whose creation
+/// Opens a database, creating it if the directory has none. The tree cannot open a database whose creation
 /// was interrupted. A file beside the directory marks a creation in progress, and then the database is
 /// created again; nothing was written to it by then.
 pub(crate) fn made_whole<T>(
@@ -193,13 +200,18 @@ pub(crate) fn made_whole<T>(
     let marker = Path::new(&marker);
     let begins = || -> std::io::Result<bool> {
         std::fs::create_dir_all(directory)?;
-        let is_empty = std::fs::read_dir(directory)?.next().is_none();
+        let entries = || std::fs::read_dir(directory);
+        let is_identity = |entry: &std::fs::DirEntry| crate::identity::is_identity(&entry.file_name());
+        let is_empty = entries()?.all(|entry| entry.is_ok_and(|entry| is_identity(&entry)));
         if !is_empty && !marker.exists() {
             return Ok(false);
         }
         std::fs::File::create(marker)?.sync_all()?;
-        for entry in std::fs::read_dir(directory)? {
+        for entry in entries()? {
             let entry = entry?;
+            if is_identity(&entry) {
+                continue;
+            }
             let is_directory = entry.file_type()?.is_dir();
             let path = entry.path();
             if is_directory { std::fs::remove_dir_all(path)? } else { std::fs::remove_file(path)? }
@@ -221,16 +233,17 @@ pub(crate) fn made_whole<T>(
 /// tree discards a transaction without its end, but refuses a journal with one that has an end and a wrong
 /// checksum. That transaction was not synced, so it was not acknowledged. A damaged transaction in the middle
 /// of a journal is different: the tree still refuses it.
-fn discard_torn(directory: &Path) -> std::io::Result<()> {
+fn discard_torn(directory: &Path) -> std::io::Result<Option<Cut>> {
     const BLOCK: u64 = 1 << 16;
     let numbered = |path: PathBuf| {
         let number: u64 = path.file_stem()?.to_str()?.parse().ok()?;
         (path.extension()? == "jnl").then_some((number, path))
     };
     let paths = std::fs::read_dir(directory)?.flatten().filter_map(|entry| numbered(entry.path()));
-    let Some((_, path)) = paths.max() else { return Ok(()) };
+    let Some((_, path)) = paths.max() else { return Ok(None) };
     let mut file = std::fs::OpenOptions::new().read(true).write(true).open(path)?;
-    let mut end = file.metadata()?.len();
+    let length = file.metadata()?.len();
+    let mut end = length;
     // Space that was allocated but not written is zeros. Whole blocks are compared faster than their bytes.
     let zeros = vec![0; BLOCK as usize];
     while end > 0 {
@@ -241,12 +254,32 @@ fn discard_torn(directory: &Path) -> std::io::Result<()> {
         if block != zeros[..block.len()]
             && let Some(last) = block.iter().rposition(|byte| *byte != 0)
         {
-            file.set_len(begin + last as u64)?;
-            return file.sync_all();
+            let cut = Cut { length, at: begin + last as u64, byte: block[last], file };
+            cut.file.set_len(cut.at)?;
+            cut.file.sync_all()?;
+            return Ok(Some(cut));
         }
         end = begin;
     }
-    Ok(())
+    Ok(None)
+}
+
+/// A journal from which the last byte that is not zero was cut, with the zeros after it.
+struct Cut {
+    file: std::fs::File,
+    length: u64,
+    at: u64,
+    byte: u8,
+}
+
+impl Cut {
+    /// Makes the journal what it was.
+    fn undo(mut self) -> std::io::Result<()> {
+        self.file.set_len(self.length)?;
+        self.file.seek(SeekFrom::Start(self.at))?;
+        self.file.write_all(&[self.byte])?;
+        self.file.sync_all()
+    }
 }
 
 /// Changes of one table, by key: new values, or `None` for a removed key.

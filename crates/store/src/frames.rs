@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use towtank_replication::{Epoch, Key, Message, Operation, RequestId, Version};
+use towtank_replication::{Epoch, Incarnation, Key, Message, Operation, RequestId, Version};
 
 use crate::content::Encoded;
 use crate::engine::ObjectHead;
+use crate::identity::Shown;
+use crate::loss::Loss;
 use crate::map::ClusterMap;
 
 /// Requests to the monitor. Each is answered by one [`FromMonitor`].
@@ -20,6 +22,10 @@ pub enum ToMonitor {
         instance: u64,
         /// The address on which it listens.
         address: String,
+        /// The identity of its directory.
+        shown: Shown,
+        /// The last map that its directory knows.
+        epoch: Epoch,
     },
     /// A daemon is running.
     Ping {
@@ -63,7 +69,37 @@ pub enum ToMonitor {
         is_in: bool,
     },
     /// Adds another daemon to the cluster.
-    Add,
+    Add {
+        /// Its number.
+        osd: u32,
+        /// The life of its directory, which has just been made.
+        incarnation: Incarnation,
+    },
+    /// Asks what the cluster loses without the directory of a daemon.
+    Losing {
+        /// The daemon, which does not run.
+        osd: u32,
+    },
+    /// Goes on without the directory of a daemon: nobody waits for it any more, and it may not come back.
+    Lose {
+        /// The daemon, which does not run.
+        osd: u32,
+        /// The map that the [`Loss`] was found with.
+        epoch: Epoch,
+        /// What becomes of the daemon.
+        then: Then,
+    },
+}
+
+/// What becomes of a daemon whose directory is given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Then {
+    /// It stays, and does not start before it is replaced.
+    Stays,
+    /// It begins again with a directory that has just been made.
+    Begins(Incarnation),
+    /// It is removed.
+    Goes,
 }
 
 /// Answers of the monitor.
@@ -77,8 +113,8 @@ pub enum FromMonitor {
     Maps(Vec<ClusterMap>),
     /// The state of the cluster.
     Status(Standing),
-    /// The number of the daemon that was added.
-    Added(u32),
+    /// What the cluster loses.
+    Loses(Loss),
     /// The answer to a ping: of the groups that the daemon should not hold, those that are clean elsewhere,
     /// with the interval.
     Clean(Vec<(u32, Epoch)>),

@@ -8,6 +8,8 @@
 //! - [`health`] is the health of a cluster, [`metrics`] what the monitor exports to Prometheus.
 //! - [`settings`] has the parameters of a cluster and the paths of its files; [`control`] starts and ends its
 //!   processes.
+//! - [`identity`] tells which device a directory is, [`admission`] which of them are let in, and [`lock`]
+//!   keeps a second set of processes out; [`loss`] is what a cluster loses without a device.
 //! - [`wire`] encrypts the messages between processes, [`frames`] defines them.
 //! - [`torture`] checks all of it under faults; [`ways`] and [`relays`] let it cut the network.
 //! - [`experiment`] measures backfills, and [`bare`] the disk alone.
@@ -19,6 +21,7 @@
 //!
 //! What is deliberately absent: erasure codes, snapshots, more than one monitor.
 
+pub mod admission;
 pub mod bare;
 pub mod client;
 mod clock;
@@ -30,6 +33,9 @@ pub mod engine;
 pub mod experiment;
 pub mod frames;
 pub mod health;
+pub mod identity;
+pub mod lock;
+pub mod loss;
 pub mod malformed;
 pub mod map;
 pub mod metrics;
@@ -54,6 +60,9 @@ pub enum StoreError {
     /// The cluster's directory cannot be used.
     #[error(transparent)]
     Settings(#[from] settings::SettingsError),
+    /// A directory is not what belongs in its place.
+    #[error(transparent)]
+    Identity(#[from] identity::IdentityError),
     /// An error of the disk.
     #[error(transparent)]
     Engine(#[from] engine::EngineError),

@@ -16,6 +16,7 @@ use towtank_streams::{Draws, Purpose, Seed, Uniform as _};
 use crate::StoreError;
 use crate::content::{self, Encoded};
 use crate::frames::{Answer, Ask, Hello, PeerFrame, Taken, ToMonitor, Wanted};
+use crate::identity::Shown;
 use crate::names::address;
 use crate::settings::{Home, Settings};
 use crate::wire::{self, ClusterKey};
@@ -232,6 +233,8 @@ impl Sender<'_> {
                 osd,
                 instance,
                 address: "nowhere".to_owned(),
+                shown: Shown::of_stranger(instance),
+                epoch: 0,
             })),
             2 => written(postcard::to_stdvec(&Taken(instance))),
             3 => written(postcard::to_stdvec(&Answer {

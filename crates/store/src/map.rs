@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use towtank_placement::crush::build::{Layer, build};
 use towtank_placement::crush::pools::{Device, Overlay, Placer, Pool};
 use towtank_placement::crush::{Alg, Map as CrushMap, RuleKind};
-use towtank_replication::{DeviceId, Epoch, Map};
+use towtank_replication::{DeviceId, Epoch, Incarnation, Map, Member};
 
 use crate::settings::Settings;
 
@@ -25,6 +25,18 @@ pub struct OsdState {
     pub instance: u64,
     /// Whether its disk is full: then it takes no new data.
     pub is_full: bool,
+    /// The life of its directory: a daemon with another one is refused.
+    pub incarnation: Option<Incarnation>,
+    /// How often the daemon has started in this life.
+    pub starts: u64,
+}
+
+impl OsdState {
+    /// A daemon that has not started yet, with a directory that has just been made.
+    #[must_use]
+    pub(crate) fn begins_with(incarnation: Incarnation) -> OsdState {
+        OsdState { is_in: true, incarnation: Some(incarnation), ..OsdState::default() }
+    }
 }
 
 /// What changed in a map.
@@ -51,6 +63,8 @@ pub struct ClusterMap {
     pub osds: BTreeMap<u32, OsdState>,
     /// The acting replicas of groups whose intended devices are not ready.
     pub temporary: BTreeMap<u32, Vec<u32>>,
+    /// Devices that were declared lost, removed or replaced.
+    pub gone: Vec<Member>,
 }
 
 impl ClusterMap {
@@ -64,10 +78,24 @@ impl ClusterMap {
         }
     }
 
-    /// The daemons that run.
+    /// The daemons that run, each in the present life of its device.
     #[must_use]
-    pub fn alive(&self) -> Vec<DeviceId> {
-        self.osds.iter().filter(|(_, osd)| osd.is_up).map(|(id, _)| DeviceId(*id)).collect()
+    pub fn alive(&self) -> Vec<Member> {
+        self.osds.iter().filter(|(_, osd)| osd.is_up).filter_map(|(id, _)| self.member(*id)).collect()
+    }
+
+    /// A device in its present life.
+    #[must_use]
+    pub(crate) fn member(&self, osd: u32) -> Option<Member> {
+        let incarnation = self.osds.get(&osd)?.incarnation?;
+        Some(Member { device: DeviceId(osd), incarnation })
+    }
+
+    /// The devices whose present life was declared lost.
+    #[must_use]
+    pub fn lost(&self) -> Vec<u32> {
+        let is_lost = |osd: &u32| self.member(*osd).is_some_and(|member| self.gone.contains(&member));
+        self.osds.keys().copied().filter(is_lost).collect()
     }
 }
 
@@ -123,7 +151,13 @@ impl Places {
         let devices = |ids: &[u32]| ids.iter().map(|id| DeviceId(*id)).collect::<Vec<_>>();
         let up = self.up(group);
         let acting = map.temporary.get(&group).unwrap_or(&up);
-        Map { epoch: map.epoch, up: devices(&up), acting: devices(acting), alive: map.alive() }
+        Map {
+            epoch: map.epoch,
+            up: devices(&up),
+            acting: devices(acting),
+            alive: map.alive(),
+            gone: map.gone.clone(),
+        }
     }
 }
 
@@ -132,9 +166,17 @@ mod tests {
     use super::*;
 
     fn map(osds: u32) -> ClusterMap {
-        let osd = OsdState { is_up: true, is_in: true, ..OsdState::default() };
+        let incarnation = Some(Incarnation(1));
+        let osd = OsdState { is_up: true, is_in: true, incarnation, ..OsdState::default() };
         let osds = (0..osds).map(|id| (id, osd.clone())).collect();
-        ClusterMap { epoch: 1, oldest: 1, change: Change::Osds, osds, temporary: BTreeMap::new() }
+        ClusterMap {
+            epoch: 1,
+            oldest: 1,
+            change: Change::Osds,
+            osds,
+            temporary: BTreeMap::new(),
+            gone: Vec::new(),
+        }
     }
 
     fn settings() -> Settings {

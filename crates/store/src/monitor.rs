@@ -10,13 +10,18 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
-use towtank_replication::Epoch;
+use towtank_replication::{Epoch, Incarnation, Member};
 
 use crate::StoreError;
+use crate::admission::fault_in;
 use crate::clock::now;
+use crate::control::Daemon;
 use crate::engine::{EngineError, made_whole, read, written};
-use crate::frames::{FromMonitor, Report, Standing, ToMonitor};
+use crate::frames::{FromMonitor, GroupReport, Report, Standing, Then, ToMonitor};
 use crate::health::Health;
+use crate::identity::{ClusterId, IdentityError, Register, Shown};
+use crate::lock;
+use crate::loss::{Loss, Period};
 use crate::map::{Change, ClusterMap, OsdState, Places};
 use crate::settings::{Home, Settings};
 use crate::wire::{self, WireError};
@@ -28,17 +33,23 @@ const LOOK: Duration = Duration::from_millis(100);
 /// The least number of maps that are forgotten at a time.
 const TRIM_LEAST: usize = 16;
 
+/// The most daemons of a cluster.
+const OSDS_MAX: u32 = 64;
+
 /// The longest that a request for new maps waits.
 const WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// The state of the monitor.
 struct State {
     settings: Settings,
+    cluster: ClusterId,
     maps: Vec<ClusterMap>,
     database: Database,
     table: Keyspace,
     heard: BTreeMap<u32, Instant>,
     down_since: BTreeMap<u32, Instant>,
+    /// The runs that said that they end: what they asked before may arrive after that.
+    left: BTreeMap<u32, u64>,
     reports: BTreeMap<u32, Report>,
 }
 
@@ -60,9 +71,14 @@ impl Shared {
 /// When its files cannot be read or written, or it cannot listen.
 pub fn serve(home: &Home, stopped: &dyn Fn() -> bool) -> Result<(), StoreError> {
     let (settings, key) = (home.settings()?, home.key()?);
+    let _lock = lock::take(home, &Daemon::Monitor)?;
+    let mut register = Register::open(home.directory())?;
+    let state = State::open(&home.path("monitor"), settings.clone(), &register)?;
+    if !register.is_begun {
+        register.begin(home.directory())?;
+    }
     let listener = listen(home.monitor_address().ok(), &settings)?;
     let metrics = listen(home.metrics_address().ok(), &settings)?;
-    let state = State::open(&home.path("monitor"), settings)?;
     let shared = Arc::new(Shared { state: Mutex::new(state), news: Condvar::new() });
     let address = listener.local_addr()?;
     home.write("monitor.address", address.to_string().as_bytes())?;
@@ -138,7 +154,7 @@ fn maps_after(shared: &Shared, after: Epoch, wait_ms: u32) -> FromMonitor {
 }
 
 impl State {
-    fn open(directory: &Path, settings: Settings) -> Result<State, StoreError> {
+    fn open(directory: &Path, settings: Settings, register: &Register) -> Result<State, StoreError> {
         let (database, table) = made_whole(directory, || {
             let database = Database::builder(directory).worker_threads(1).open()?;
             let table = database.keyspace("maps", KeyspaceCreateOptions::default)?;
@@ -151,18 +167,21 @@ impl State {
         }
         let mut state = State {
             settings,
+            cluster: register.cluster(),
             maps,
             database,
             table,
             heard: BTreeMap::new(),
             down_since: BTreeMap::new(),
+            left: BTreeMap::new(),
             reports: BTreeMap::new(),
         };
         if state.maps.is_empty() {
-            let osd = OsdState { is_in: true, ..OsdState::default() };
-            let osds = (0..state.settings.osds).map(|id| (id, osd.clone())).collect();
-            let temporary = BTreeMap::new();
-            state.publish(ClusterMap { epoch: 1, oldest: 1, change: Change::Osds, osds, temporary })?;
+            register.may_begin()?;
+            let osd = |(id, incarnation): (&u32, &Incarnation)| (*id, OsdState::begins_with(*incarnation));
+            let osds = register.devices.iter().map(osd).collect();
+            let (temporary, gone) = (BTreeMap::new(), Vec::new());
+            state.publish(ClusterMap { epoch: 1, oldest: 1, change: Change::Osds, osds, temporary, gone })?;
         }
         // Daemons that ran before get time to report again.
         let up: Vec<u32> = state.map().osds.iter().filter(|(_, osd)| osd.is_up).map(|(id, _)| *id).collect();
@@ -198,9 +217,13 @@ impl State {
     /// Publishes a map with other daemon states. Temporary acting replicas end if one of them is down, or if
     /// other daemons should hold the group now.
     fn change_osds(&mut self, change: impl FnOnce(&mut BTreeMap<u32, OsdState>)) -> Result<(), StoreError> {
+        self.change(|map| change(&mut map.osds))
+    }
+
+    fn change(&mut self, change: impl FnOnce(&mut ClusterMap)) -> Result<(), StoreError> {
         let before = Places::new(&self.settings, self.map());
         let mut map = ClusterMap { epoch: self.map().epoch + 1, change: Change::Osds, ..self.map().clone() };
-        change(&mut map.osds);
+        change(&mut map);
         let after = Places::new(&self.settings, &map);
         let osds = map.osds.clone();
         let is_up = |osd: &u32| osds.get(osd).is_some_and(|osd| osd.is_up);
@@ -306,7 +329,12 @@ impl State {
 
     fn take(&mut self, ask: ToMonitor) -> Result<FromMonitor, StoreError> {
         match ask {
-            ToMonitor::Boot { osd, instance, address } => self.boot(osd, instance, address),
+            ToMonitor::Boot { osd, instance, address, shown, epoch } => {
+                match self.fault_of_boot(osd, instance, &shown, epoch) {
+                    Some(why) => Ok(FromMonitor::Refused(why)),
+                    None => self.boot(osd, instance, address, shown.starts),
+                }
+            }
             ToMonitor::Ping { osd, instance, report } => {
                 if !self.is_running(osd, instance) {
                     return Ok(FromMonitor::Refused("this run is not marked up: boot again".to_owned()));
@@ -318,6 +346,7 @@ impl State {
                 Ok(FromMonitor::Clean(clean))
             }
             ToMonitor::Leave { osd, instance } => {
+                self.left.insert(osd, instance);
                 if self.is_running(osd, instance) {
                     self.mark_down(osd)?;
                 }
@@ -337,15 +366,23 @@ impl State {
                 }
                 Ok(FromMonitor::Done)
             }
-            ToMonitor::Add => {
-                let id = self.map().osds.keys().next_back().map_or(0, |last| last + 1);
-                if id >= 64 {
-                    return Ok(FromMonitor::Refused("the cluster has 64 daemons, the maximum".to_owned()));
+            ToMonitor::Add { osd, incarnation } => {
+                if osd >= OSDS_MAX {
+                    let why = format!("osd.{osd} would be beyond the maximum of {OSDS_MAX} daemons");
+                    return Ok(FromMonitor::Refused(why));
                 }
-                let osd = OsdState { is_in: true, ..OsdState::default() };
-                self.change_osds(|osds| drop(osds.insert(id, osd)))?;
-                Ok(FromMonitor::Added(id))
+                if self.map().osds.contains_key(&osd) {
+                    return Ok(FromMonitor::Refused(format!("there is an osd.{osd} already: try again")));
+                }
+                let state = OsdState::begins_with(incarnation);
+                self.change_osds(|osds| drop(osds.insert(osd, state)))?;
+                Ok(FromMonitor::Done)
             }
+            ToMonitor::Losing { osd } => Ok(match self.fault_of_losing(osd) {
+                Some(why) => FromMonitor::Refused(why),
+                None => FromMonitor::Loses(self.losing(osd)),
+            }),
+            ToMonitor::Lose { osd, epoch, then } => self.lose(osd, epoch, then),
             ToMonitor::Maps { .. } => unreachable!("questions for maps wait without holding the state"),
         }
     }
@@ -354,14 +391,112 @@ impl State {
         self.map().osds.get(&osd).is_some_and(|state| state.is_up && state.instance == instance)
     }
 
+    /// Why a daemon is not let in: its directory is not the one that belongs in its place, or this monitor's
+    /// maps are older than it.
+    fn fault_of_boot(&self, osd: u32, instance: u64, shown: &Shown, epoch: Epoch) -> Option<String> {
+        let said = |error: IdentityError| match error.hint() {
+            Some(hint) => format!("{error}: {hint}"),
+            None => error.to_string(),
+        };
+        if shown.cluster != self.cluster {
+            return Some(format!("the directory of osd.{osd} belongs to another cluster"));
+        }
+        if self.left.get(&osd) == Some(&instance) {
+            return Some(format!("this run of osd.{osd} has said that it ends"));
+        }
+        let newest = self.map().epoch;
+        if epoch > newest {
+            return Some(format!(
+                "osd.{osd} knows map {epoch}, and the monitor's newest is {newest}: monitor/ is an older copy;                  bring the newest one back"
+            ));
+        }
+        // The same run registers again after it was marked down.
+        let is_known = self.map().osds.get(&osd).is_some_and(|state| state.instance == instance);
+        let starts = shown.starts + u64::from(is_known);
+        fault_in(self.map(), osd, &Shown { starts, ..*shown }).map(said)
+    }
+
+    fn fault_of_losing(&self, osd: u32) -> Option<String> {
+        match self.map().osds.get(&osd) {
+            None => Some(format!("there is no osd.{osd}")),
+            Some(state) if state.is_up => Some(format!("osd.{osd} counts as up: stop it first")),
+            Some(_) => None,
+        }
+    }
+
+    /// What the cluster loses without the directory of a daemon.
+    fn losing(&self, osd: u32) -> Loss {
+        let (now, mut loss) = (self.map(), Loss { epoch: self.map().epoch, ..Loss::default() });
+        let Some(member) = now.member(osd).filter(|member| !now.gone.contains(member)) else { return loss };
+        let size_min = self.settings.config(0).size_min;
+        let alive = now.alive();
+        let placed: Vec<(&ClusterMap, Places)> =
+            self.maps.iter().map(|map| (map, Places::new(&self.settings, map))).collect();
+        for group in 0..self.settings.groups {
+            let interval = self.interval_of(group);
+            let led = self.reports.values().filter_map(|report| report.led.get(&group));
+            let is_active =
+                |report: &&GroupReport| report.epoch == interval && !report.is_down && !report.is_peering;
+            let unfound = led
+                .into_iter()
+                .find(is_active)
+                .map(|report| if report.awaited.contains(&osd) { report.unfound } else { 0 });
+            let mut periods = Vec::new();
+            for (map, places) in placed.iter().filter(|(map, _)| map.begins_interval_of(group)) {
+                let acting = places.map_of(map, group).acting;
+                let members: Vec<Member> = acting.iter().filter_map(|device| map.member(device.0)).collect();
+                if members.len() < size_min || !members.contains(&member) {
+                    continue;
+                }
+                let gone = members.iter().filter(|it| now.gone.contains(it)).map(|it| it.device.0).collect();
+                let acting = members.iter().map(|it| (it.device.0, alive.contains(it))).collect();
+                periods.push(Period { epoch: map.epoch, acting, gone });
+            }
+            loss.add(osd, group, unfound, &periods);
+        }
+        loss
+    }
+
+    /// Goes on without the directory of a daemon.
+    fn lose(&mut self, osd: u32, epoch: Epoch, then: Then) -> Result<FromMonitor, StoreError> {
+        if let Some(why) = self.fault_of_losing(osd) {
+            return Ok(FromMonitor::Refused(why));
+        }
+        if epoch != self.map().epoch {
+            return Ok(FromMonitor::Refused("the cluster has just changed: try again".to_owned()));
+        }
+        if then == Then::Goes && self.map().osds.len() == 1 {
+            return Ok(FromMonitor::Refused(format!("osd.{osd} is the only daemon of the cluster")));
+        }
+        if then != Then::Stays {
+            self.down_since.remove(&osd);
+        }
+        let former = self.map().member(osd).filter(|member| !self.map().gone.contains(member));
+        self.change(|map| {
+            map.gone.extend(former);
+            match then {
+                Then::Stays => {}
+                Then::Goes => drop(map.osds.remove(&osd)),
+                Then::Begins(incarnation) => {
+                    let state = map.osds.entry(osd).or_default();
+                    (state.incarnation, state.starts) = (Some(incarnation), 0);
+                }
+            }
+        })?;
+        Ok(FromMonitor::Done)
+    }
+
     /// Registers a daemon that started. A daemon that restarts is down in one map before it is up in the
     /// next: messages to its former run are void.
-    fn boot(&mut self, osd: u32, instance: u64, address: String) -> Result<FromMonitor, StoreError> {
-        let Some(state) = self.map().osds.get(&osd) else {
-            return Ok(FromMonitor::Refused(format!("there is no osd.{osd}")));
-        };
+    fn boot(
+        &mut self,
+        osd: u32,
+        instance: u64,
+        address: String,
+        starts: u64,
+    ) -> Result<FromMonitor, StoreError> {
         if !self.is_running(osd, instance) {
-            if state.is_up {
+            if self.map().osds.get(&osd).is_some_and(|state| state.is_up) {
                 self.mark_down(osd)?;
             }
             // A daemon that was out because it was away is in again; one that was marked out stays out until
@@ -370,7 +505,7 @@ impl State {
             self.change_osds(|osds| {
                 let state = osds.entry(osd).or_default();
                 (state.is_up, state.instance, state.address) = (true, instance, address);
-                state.is_full = false;
+                (state.is_full, state.starts) = (false, starts);
                 state.is_in |= std::mem::take(&mut state.was_away);
             })?;
         }

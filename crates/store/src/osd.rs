@@ -19,7 +19,10 @@ use std::sync::{Arc, Mutex};
 pub(crate) use monitoring::Line;
 
 use crate::StoreError;
+use crate::control::Daemon;
 use crate::engine::Engine;
+use crate::identity::Identity;
+use crate::lock;
 use crate::settings::Home;
 use crate::ways::Ways;
 
@@ -32,7 +35,10 @@ const ARRIVALS_MAX: usize = 256;
 /// When its files cannot be read or written, or it cannot listen.
 pub fn serve(home: &Home, osd: u32, stopped: &dyn Fn() -> bool) -> Result<(), StoreError> {
     let (settings, key) = (home.settings()?, home.key()?);
+    let _lock = lock::take(home, &Daemon::Osd(osd))?;
+    let mut identity = Identity::of_osd(home.directory(), osd)?;
     let engine = Engine::open(&home.path(&format!("osd.{osd}")), settings.sync)?;
+    identity.count_start(home.directory())?;
     let listener = TcpListener::bind((settings.listen.as_str(), 0))?;
     let address = listener.local_addr()?.to_string();
     let mut instance = [0; 8];
@@ -52,15 +58,18 @@ pub fn serve(home: &Home, osd: u32, stopped: &dyn Fn() -> bool) -> Result<(), St
         address,
         ways: ways.clone(),
         report: sent_report,
+        shown: identity.shown(),
     };
-    let monitor = monitoring::begin(me, arrivals);
+    let (monitor, unregistered) = monitoring::prepared(me);
     let core = core::Core::new(core::Parts {
         settings,
         engine,
         me: peers::Me { osd, instance, key, ways },
+        incarnation: identity.incarnation,
         monitor: monitor.clone(),
         report,
     })?;
+    unregistered.register(core.epoch(), arrivals, stopped)?;
     core.run(&incoming, stopped)?;
     monitor.leave();
     Ok(())

@@ -1,11 +1,11 @@
 //! The settings of a cluster, and the paths of its files.
 //!
-//! A single directory holds everything: `cluster.json` has the settings, `cluster.key` the key by which its
+//! A single directory holds everything: `cluster.json` has the settings, `cluster.id` the cluster's identity
+//! ([`identity`](crate::identity)), `cluster.key` the key by which its
 //! processes authenticate each other, `monitor.address` the monitor's address, `metrics.address` the one
 //! where it serves Prometheus, `monitor/` and `osd.N/` the daemons' data, `log/` their output, and `run/` the
 //! ids of running processes.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -15,6 +15,7 @@ use towtank_replication::{Config, Discovery, Planted};
 use towtank_units::SimSpan;
 
 use crate::engine::Sync;
+use crate::identity::{self, IdentityError};
 use crate::wire::{ClusterKey, FRAME_MAX};
 
 /// The settings of a cluster.
@@ -120,6 +121,9 @@ pub enum SettingsError {
         /// What is wrong with it.
         why: String,
     },
+    /// A directory is not what belongs in its place.
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
     /// The scheduler is not valid.
     #[error("{0}")]
     Pacing(#[from] DescriptionError),
@@ -246,6 +250,7 @@ impl Home {
             why: error.to_string(),
         })?;
         self.write("cluster.key", &key)?;
+        identity::make_all(&self.directory, settings.osds)?;
         self.write_settings(settings)
     }
 
@@ -322,18 +327,8 @@ impl Home {
     /// # Errors
     /// When it cannot be written.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), SettingsError> {
-        let (path, part) = (self.path(name), self.path(&format!("{name}.part")));
-        let written = || -> std::io::Result<()> {
-            let mut options = std::fs::OpenOptions::new();
-            options.write(true).create(true).truncate(true);
-            #[cfg(unix)]
-            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-            let mut file = options.open(&part)?;
-            file.write_all(bytes)?;
-            file.sync_all()?;
-            std::fs::rename(&part, &path)?;
-            std::fs::File::open(&self.directory)?.sync_all()
-        };
-        written().map_err(|error| SettingsError::File { path: path.clone(), why: error.to_string() })
+        let path = self.path(name);
+        identity::write_synced(&path, bytes)
+            .map_err(|error| SettingsError::File { path, why: error.to_string() })
     }
 }

@@ -85,6 +85,8 @@ pub struct Tortured {
     pub monitor_kills: u64,
     /// Times that objects were moved off a daemon for a while.
     pub moves: u64,
+    /// Times that the directory of a daemon was removed, so that it began again with a new one.
+    pub wipes: u64,
     /// Whether the history of every object could come from a single copy.
     pub linearizable: bool,
     /// Descriptions of the violations, per object.

@@ -28,7 +28,7 @@ const HANDSHAKE_TIME: Duration = Duration::from_secs(5);
 const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
 
 /// Both sides must use the same prologue, so that incompatible versions fail in the handshake.
-const PROLOGUE: &[u8] = b"towtank store, frames 2";
+const PROLOGUE: &[u8] = b"towtank store, frames 3";
 
 const PACKET_MAX: usize = 65_535;
 const TAG_BYTES: usize = 16;

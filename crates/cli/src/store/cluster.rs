@@ -1,6 +1,7 @@
 //! Starts and ends the processes of a cluster.
 
 use std::path::PathBuf;
+use std::process::Child;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -11,9 +12,10 @@ use towtank_scenario::Problem;
 use towtank_store::client::Client;
 use towtank_store::control::{self, Ending};
 use towtank_store::engine::Sync;
-use towtank_store::frames::{FromMonitor, ToMonitor};
+use towtank_store::frames::{Standing, ToMonitor};
 use towtank_store::health::Health;
 use towtank_store::settings::{Home, Pacing, Settings};
+use towtank_store::{admission, lock};
 
 use super::flags::{self, Up};
 use super::standing::{line_of_metrics, text_of};
@@ -34,6 +36,7 @@ const MONITOR_TIME: Duration = Duration::from_secs(10);
 /// groups are clean.
 pub fn up(flags: &Up) -> Result<Exit, Trouble> {
     let home = home(&flags.place.dir)?;
+    let turn = lock::turn(&home).map_err(trouble)?;
     if home.is_made() {
         change_settings(&home, flags)?;
     } else {
@@ -43,15 +46,12 @@ pub fn up(flags: &Up) -> Result<Exit, Trouble> {
     let stop = interrupt::watch();
     let program = program()?;
     if control::running(&home, control::Daemon::Monitor).is_none() {
+        admission::check_monitor(&home).map_err(|error| trouble(error.into()))?;
         control::start(&home, &program, control::Daemon::Monitor).map_err(trouble)?;
     }
     let client = Client::reach(&home, MONITOR_TIME).map_err(trouble)?;
-    let standing = client.standing().map_err(trouble)?;
-    for osd in standing.map.osds.keys().map(|id| control::Daemon::Osd(*id)) {
-        if control::running(&home, osd).is_none() {
-            control::start(&home, &program, osd).map_err(trouble)?;
-        }
-    }
+    let mut children = start_sound(&home, &client)?;
+    drop(turn);
     let patience = span(flags.wait);
     let mut waited = Duration::ZERO;
     loop {
@@ -60,6 +60,9 @@ pub fn up(flags: &Up) -> Result<Exit, Trouble> {
         if health.is_clean() {
             let (standing, metrics) = (text_of(&standing, &health), line_of_metrics(&home));
             return print(&format!("{standing}{metrics}\n{}", how_to_reach(&home)));
+        }
+        if let Some(ended) = children.iter_mut().find_map(|(osd, child)| ended(&home, *osd, child)) {
+            return Err(ended);
         }
         if stop.raised() {
             return Ok(Exit::Interrupted);
@@ -75,6 +78,35 @@ pub fn up(flags: &Up) -> Result<Exit, Trouble> {
         std::thread::sleep(LOOK);
         waited += LOOK;
     }
+}
+
+/// Starts the daemons that do not run. Those whose directories are not what the monitor knows are not
+/// started, and are named once the others run.
+fn start_sound(home: &Home, client: &Client) -> Result<Vec<(u32, Child)>, Trouble> {
+    let map = client.standing().map_err(trouble)?.map;
+    let (mut children, mut refused) = (Vec::new(), Vec::new());
+    let lost = map.lost();
+    for osd in map.osds.keys().copied().filter(|osd| !lost.contains(osd)) {
+        if control::running(home, control::Daemon::Osd(osd)).is_some() {
+            continue;
+        }
+        match admission::check(home, &map, osd) {
+            Ok(()) => children.push((osd, launch(home, osd)?)),
+            Err(error) => refused.push(error),
+        }
+    }
+    let Some(first) = refused.first() else { return Ok(children) };
+    let words: Vec<String> = refused.iter().map(ToString::to_string).collect();
+    let problem = Problem::new(format!("not all daemons are started: {}", words.join("; ")));
+    Err(Trouble::Failed(match first.hint() {
+        Some(hint) => problem.hint(hint),
+        None => problem,
+    }))
+}
+
+/// Starts a device daemon.
+pub(super) fn launch(home: &Home, osd: u32) -> Result<Child, Trouble> {
+    control::start(home, &program()?, control::Daemon::Osd(osd)).map_err(trouble)
 }
 
 fn how_to_reach(home: &Home) -> String {
@@ -209,10 +241,15 @@ pub(crate) fn down(home: &Home) -> Result<Exit, Trouble> {
 
 /// `osd start`.
 pub fn start(home: &Home, osd: u32) -> Result<Exit, Trouble> {
-    known(home, osd)?;
+    let turn = lock::turn(home).map_err(trouble)?;
     let client = Client::open(home, MONITOR_TIME).map_err(trouble)?;
-    let before = instance(&client, osd)?;
-    let child = control::start(home, &program()?, control::Daemon::Osd(osd)).map_err(trouble)?;
+    let map = known(&client, osd)?.map;
+    let before = map.osds.get(&osd).map_or(0, |state| state.instance);
+    if control::running(home, control::Daemon::Osd(osd)).is_none() {
+        admission::check(home, &map, osd).map_err(|error| trouble(error.into()))?;
+    }
+    let child = launch(home, osd)?;
+    drop(turn);
     wait_until_up(home, &client, (osd, before), child)
 }
 
@@ -237,29 +274,27 @@ pub(crate) fn mark(home: &Home, osd: u32, is_in: bool) -> Result<Exit, Trouble> 
     Ok(Exit::Done)
 }
 
-/// `osd add`.
-pub fn add(home: &Home) -> Result<Exit, Trouble> {
-    let client = Client::open(home, MONITOR_TIME).map_err(trouble)?;
-    let FromMonitor::Added(osd) = client.change(&ToMonitor::Add).map_err(trouble)? else {
-        return Err(Trouble::failed("the monitor answers what was not asked".to_owned()));
-    };
-    let child = control::start(home, &program()?, control::Daemon::Osd(osd)).map_err(trouble)?;
-    wait_until_up(home, &client, (osd, 0), child)?;
-    print(&format!("osd.{osd}\n"))
+fn log_of(home: &Home, osd: u32) -> PathBuf {
+    home.path(&format!("log/osd.{osd}.log"))
 }
 
-/// The instance number of a daemon that is up, or was last.
-fn instance(client: &Client, osd: u32) -> Result<u64, Trouble> {
-    let standing = client.standing().map_err(trouble)?;
-    Ok(standing.map.osds.get(&osd).map_or(0, |state| state.instance))
+/// What a daemon that has ended by itself said last.
+fn ended(home: &Home, osd: u32, child: &mut Child) -> Option<Trouble> {
+    let status = child.try_wait().ok().flatten()?;
+    let log = log_of(home, osd);
+    let text = std::fs::read_to_string(&log).unwrap_or_default();
+    let said = |line: &&str| !line.trim().is_empty() && !line.trim().starts_with("hint:");
+    let last = text.lines().rev().find(said).unwrap_or("it has said nothing");
+    let problem = Problem::new(format!("osd.{osd} has ended ({status}): {}", last.trim()));
+    Some(Trouble::Failed(problem.hint(format!("`{}` has all that it said", log.display()))))
 }
 
 /// Waits until the monitor counts a daemon that was just started as up, with a new instance number.
-fn wait_until_up(
+pub(super) fn wait_until_up(
     home: &Home,
     client: &Client,
     (osd, before): (u32, u64),
-    mut child: std::process::Child,
+    mut child: Child,
 ) -> Result<Exit, Trouble> {
     let stop = interrupt::watch();
     let mut waited = Duration::ZERO;
@@ -268,20 +303,15 @@ fn wait_until_up(
         if standing.map.osds.get(&osd).is_some_and(|state| state.is_up && state.instance != before) {
             return Ok(Exit::Done);
         }
-        let log = home.path(&format!("log/osd.{osd}.log"));
-        if let Ok(Some(status)) = child.try_wait() {
-            let text = std::fs::read_to_string(&log).unwrap_or_default();
-            let last =
-                text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it has said nothing");
-            let problem = Problem::new(format!("osd.{osd} has ended ({status}): {}", last.trim()));
-            return Err(Trouble::Failed(problem.hint(format!("`{}` has all that it said", log.display()))));
+        if let Some(ended) = ended(home, osd, &mut child) {
+            return Err(ended);
         }
         if stop.raised() {
             return Ok(Exit::Interrupted);
         }
         if waited >= UP_TIME {
             let text = format!("osd.{osd} runs, and does not count as up after {} s", UP_TIME.as_secs());
-            let hint = format!("`{}` has what it says", log.display());
+            let hint = format!("`{}` has what it says", log_of(home, osd).display());
             return Err(Trouble::Failed(Problem::new(text).hint(hint)));
         }
         std::thread::sleep(LOOK);
@@ -289,10 +319,11 @@ fn wait_until_up(
     }
 }
 
-fn known(home: &Home, osd: u32) -> Result<(), Trouble> {
-    let standing = Client::open(home, MONITOR_TIME).and_then(|client| client.standing()).map_err(trouble)?;
+/// The state of the cluster, which must have this daemon.
+pub(super) fn known(client: &Client, osd: u32) -> Result<Standing, Trouble> {
+    let standing = client.standing().map_err(trouble)?;
     if standing.map.osds.contains_key(&osd) {
-        return Ok(());
+        return Ok(standing);
     }
     let known: Vec<String> = standing.map.osds.keys().map(ToString::to_string).collect();
     let problem = Problem::new(format!("there is no osd.{osd}"));

@@ -38,7 +38,7 @@ pub enum Command {
     Down(Where),
     /// Show the state of a cluster
     Status(Status),
-    /// Start, stop, kill or add a device daemon, or mark it in or out
+    /// Start, stop, kill, add, replace or remove a device daemon, or mark it in, out or lost
     Osd(Osd),
     /// Write an object
     Put(Put),
@@ -215,6 +215,25 @@ pub enum OsdCommand {
     Out(One),
     /// Add one, and start it
     Add(Where),
+    /// Begin again with a new directory; the old one is moved aside
+    Replace(GiveUp),
+    /// Remove it from the cluster; its directory is moved aside
+    Rm(GiveUp),
+    /// Give up its directory, so that groups stop waiting for it
+    Lost(GiveUp),
+}
+
+/// Which device daemon is to be given up.
+#[derive(Debug, Args)]
+#[command(after_help = "It must not run. What the cluster may lose is told first; --yes-i-know accepts it.")]
+pub struct GiveUp {
+    /// Its number
+    pub osd: u32,
+    /// Accept the loss that the command tells of without this flag
+    #[arg(long)]
+    pub yes_i_know: bool,
+    #[command(flatten)]
+    pub place: Where,
 }
 
 /// Which device daemon.

@@ -3,13 +3,14 @@
 mod bench;
 mod cluster;
 mod data;
+mod devices;
 mod experiment;
 mod flags;
 mod gateway;
 mod standing;
 mod torture;
 
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use towtank::Trouble;
@@ -38,7 +39,10 @@ pub fn run(flags: &Flags) -> Result<Exit, Trouble> {
             OsdCommand::Kill(one) => cluster::kill(&home(&one.place.dir)?, one.osd),
             OsdCommand::In(one) => cluster::mark(&home(&one.place.dir)?, one.osd, true),
             OsdCommand::Out(one) => cluster::mark(&home(&one.place.dir)?, one.osd, false),
-            OsdCommand::Add(place) => cluster::add(&home(&place.dir)?),
+            OsdCommand::Add(place) => devices::add(&home(&place.dir)?),
+            OsdCommand::Replace(flags) => devices::replace(flags),
+            OsdCommand::Rm(flags) => devices::remove(flags),
+            OsdCommand::Lost(flags) => devices::lost(flags),
         },
         Command::Put(put) => data::put(put),
         Command::Get(get) => data::get(get),
@@ -99,11 +103,29 @@ fn malformed(flags: &Malformed) -> Result<Exit, Trouble> {
     Ok(if sent.wrong_keys == sent.wrong_keys_refused { Exit::Done } else { Exit::Failed })
 }
 
-/// The directory of a cluster.
+/// The directory of a cluster, by its one name without links and detours, so that all commands mean the same
+/// processes.
 fn home(dir: &Path) -> Result<Home, Trouble> {
-    let absolute = std::path::absolute(dir);
-    let absolute = absolute.map_err(|error| Trouble::failed(format!("`{}`: {error}", dir.display())))?;
-    Ok(Home::at(&absolute))
+    canonical(dir)
+        .map(|path| Home::at(&path))
+        .map_err(|error| Trouble::failed(format!("`{}`: {error}", dir.display())))
+}
+
+/// The name of a directory that may not exist yet: that of the part of it that exists, and the rest.
+fn canonical(dir: &Path) -> std::io::Result<PathBuf> {
+    let absolute = std::path::absolute(dir)?;
+    let mut known = PathBuf::new();
+    for part in absolute.components() {
+        known = match part {
+            // What does not exist has no links.
+            Component::ParentDir => known.parent().map_or(known.clone(), Path::to_owned),
+            part => match std::fs::canonicalize(known.join(part)) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => known.join(part),
+                found => found?,
+            },
+        };
+    }
+    Ok(known)
 }
 
 fn client(dir: &Path, patience: SimSpan) -> Result<Client, Trouble> {
@@ -121,6 +143,13 @@ fn trouble(error: StoreError) -> Trouble {
         StoreError::Settings(SettingsError::Absent(_)) => Trouble::from(
             Problem::new(text).hint("`towtank store up --dir DIR` makes one; --dir says where it is"),
         ),
+        StoreError::Identity(refusal) | StoreError::Settings(SettingsError::Identity(refusal)) => {
+            let problem = Problem::new(text);
+            Trouble::Failed(match refusal.hint() {
+                Some(hint) => problem.hint(hint),
+                None => problem,
+            })
+        }
         StoreError::Settings(SettingsError::Range { .. } | SettingsError::Pacing(_)) => {
             Trouble::from(Problem::new(text))
         }

@@ -56,6 +56,11 @@ pub(crate) fn text_of(standing: &Standing, health: &Health) -> String {
     if !down.is_empty() {
         line(format!("down: {}", down.join(", ")));
     }
+    for osd in standing.map.lost() {
+        line(format!(
+            "osd.{osd} was declared lost; `towtank store osd replace {osd}` begins with a new directory"
+        ));
+    }
     if !out.is_empty() {
         line(format!("out: {}", out.join(", ")));
     }
@@ -91,6 +96,7 @@ pub(super) fn line_of_metrics(home: &Home) -> String {
 }
 
 fn json_of(standing: &Standing, health: &Health) -> serde_json::Value {
+    let lost = standing.map.lost();
     let osds: Vec<_> = standing
         .map
         .osds
@@ -101,6 +107,7 @@ fn json_of(standing: &Standing, health: &Health) -> serde_json::Value {
                 "osd": id,
                 "up": osd.is_up,
                 "in": osd.is_in,
+                "lost": lost.contains(id),
                 "address": osd.address,
                 "objects": report.map(|report| report.objects),
                 "bytes": report.map(|report| report.bytes),

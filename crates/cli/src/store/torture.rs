@@ -74,10 +74,21 @@ fn kinds_of(flags: &Torture, replicas: u32) -> Result<Vec<Kind>, Trouble> {
         let hint = format!("use --osds {}, or leave `move` out", replicas + 1);
         return Err(Problem::new(text).hint(hint).into());
     }
+    // With fewer, a write may be acknowledged that is on the removed directory alone.
+    let can_wipe = replicas > 2;
+    if !can_wipe && flags.faults.contains(&Kind::Wipe) {
+        let text = format!("--faults has `wipe`, but a write may be on one of {replicas} replicas alone");
+        return Err(Problem::new(text).hint("use --osds 3 or more, or leave `wipe` out").into());
+    }
     if !flags.faults.is_empty() {
         return Ok(flags.faults.clone());
     }
-    Ok(Kind::ALL.into_iter().filter(|kind| can_move || *kind != Kind::Move).collect())
+    let can = |kind: &Kind| match kind {
+        Kind::Move => can_move,
+        Kind::Wipe => can_wipe,
+        _ => true,
+    };
+    Ok(Kind::ALL.into_iter().filter(can).collect())
 }
 
 fn text_of(found: &Tortured) -> String {
@@ -90,7 +101,7 @@ fn text_of(found: &Tortured) -> String {
     format!(
         "{verdict}\n{} acknowledged writes, {} reads, {} answers lost, in {} rounds\n\
          {} kills, {} stops, {} restarts, {} pauses, {} partitions, {} kills of the monitor, {} moves, \
-         {} damaged copies, {} of them repaired\n",
+         {} directories removed, {} damaged copies, {} of them repaired\n",
         found.acknowledged_writes,
         found.reads,
         found.answers_lost,
@@ -102,6 +113,7 @@ fn text_of(found: &Tortured) -> String {
         found.partitions,
         found.monitor_kills,
         found.moves,
+        found.wipes,
         found.corruptions,
         found.corruptions_repaired
     )

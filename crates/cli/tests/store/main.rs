@@ -2,6 +2,7 @@
 //! its own, since clusters agree within seconds of real time, and tests that compute would delay them.
 
 mod faults;
+mod identity;
 mod metrics;
 mod s3;
 

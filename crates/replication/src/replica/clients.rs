@@ -18,7 +18,7 @@ impl<O: Objects> Turn<'_, O> {
             return;
         };
         if !serves {
-            assert!(primary.stage != Stage::Active || primary.in_flight.is_empty(), "a write was let in");
+            assert!(primary.stage != Stage::Active || primary.only_reverts(), "a write was let in");
             primary.waiting.push_back(ask);
         } else if let Some(queue) = primary.blocked.get_mut(&ask.key) {
             // Requests for one object are queued in order, so that none overtakes another.

@@ -7,8 +7,8 @@ use super::primary::{Peer, Primary, Slot, Stage};
 use super::{After, Turn};
 use crate::objects::Objects;
 use crate::{
-    Action, Activate, Ballot, Body, Cursor, DeviceId, Done, Entry, Info, Log, Lot, Missed, Note, Outcome,
-    Planted, Version,
+    Action, Activate, Ballot, Body, Config, Cursor, DeviceId, Done, Entry, Info, Log, Lot, Missed, Note,
+    Outcome, Planted, Version,
 };
 
 impl<O: Objects> Turn<'_, O> {
@@ -29,6 +29,7 @@ impl<O: Objects> Turn<'_, O> {
         let promised = self.promised_to_others(asker);
         let durable = &self.it.durable;
         Info {
+            incarnation: self.it.incarnation,
             last_update: durable.log.head(),
             tail: durable.log.tail(),
             last_epoch_started: durable.last_epoch_started,
@@ -43,7 +44,7 @@ impl<O: Objects> Turn<'_, O> {
         let own = self.own_info(me);
         let map = self.it.map.as_ref().expect("an interval has begun");
         let earlier = self.it.durable.intervals.iter().flat_map(|interval| &interval.acting);
-        let earlier = earlier.filter(|device| map.alive.contains(device));
+        let earlier = earlier.filter(|member| map.alive.contains(member)).map(|member| &member.device);
         let mut asked: BTreeSet<DeviceId> = earlier.chain(&map.up).chain(&map.acting).copied().collect();
         asked.remove(&me);
         if self.it.config.planted == Some(Planted::ForgetsIntervals) {
@@ -82,7 +83,8 @@ impl<O: Objects> Turn<'_, O> {
         let (_, intervals) = self.it.durable.intervals.split_last().expect("the present one is noted");
         let forgets = self.it.config.planted == Some(Planted::ForgetsIntervals);
         let intervals = if forgets { &[] } else { intervals };
-        let ballot = Ballot { infos: &primary.infos, intervals, size_min: self.it.config.size_min };
+        let Config { size_min, planted, .. } = self.it.config;
+        let ballot = Ballot { infos: &primary.infos, intervals, gone: &map.gone, size_min, planted };
         let blocked_by = ballot.blocked_by().map(|interval| interval.epoch);
         let authority = ballot.authority(me);
         let (None, Some(authority)) = (blocked_by, authority) else {
@@ -214,7 +216,8 @@ impl<O: Objects> Turn<'_, O> {
                 *info = Info { last_update: head, tail, ..*info };
             }
         }
-        let ballot = Ballot { infos: &primary.infos, intervals: &[], size_min: self.it.config.size_min };
+        let Config { size_min, planted, .. } = self.it.config;
+        let ballot = Ballot { infos: &primary.infos, intervals: &[], gone: &[], size_min, planted };
         let acting = ballot.acting(me, &map.up, &map.acting);
         if !is_same_choice(&acting, &map.acting) {
             let epoch = map.epoch;

@@ -6,7 +6,7 @@ use towtank_units::SimTime;
 
 use super::fill::Fill;
 use super::gathering::Gather;
-use crate::{Cursor, DeviceId, Info, Key, Missed, Operation, RequestId, Token, Version};
+use crate::{Cursor, DeviceId, Info, Key, Member, Missed, Operation, RequestId, Token, Version};
 
 /// The progress of an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -160,6 +160,11 @@ impl<P> Primary<P> {
         }
     }
 
+    /// Whether a device has answered in this life.
+    pub(super) fn has_heard(&self, member: Member) -> bool {
+        self.infos.get(&member.device).is_some_and(|info| info.incarnation == member.incarnation)
+    }
+
     /// Targets of backfills that are not complete yet.
     pub(super) fn targets(&self) -> impl Iterator<Item = DeviceId> + '_ {
         self.peers.iter().filter(|(_, peer)| peer.is_target).map(|(device, _)| *device)
@@ -176,6 +181,11 @@ impl<P> Primary<P> {
     /// is right must be kept.
     pub(super) fn is_reverting(&self) -> bool {
         self.in_flight.values().any(|write| write.is_revert)
+    }
+
+    /// Whether no client's write is in flight.
+    pub(super) fn only_reverts(&self) -> bool {
+        self.in_flight.values().all(|write| write.is_revert)
     }
 
     /// Whether a replica that acts, other than the primary, misses an object.

@@ -8,8 +8,9 @@
 use std::collections::BTreeSet;
 
 use super::Turn;
+use super::primary::{Primary, Stage};
 use crate::objects::Objects;
-use crate::{Change, DeviceId, Entry, Interval, Key, Note, Planted, Version};
+use crate::{Change, DeviceId, Entry, Interval, Key, Member, Note, Planted, Version};
 
 impl<O: Objects> Turn<'_, O> {
     /// Whether clients must not see an object yet.
@@ -45,9 +46,10 @@ impl<O: Objects> Turn<'_, O> {
     fn is_settled(&self, key: Key, version: Version) -> bool {
         let me = self.it.me;
         let Some(primary) = self.it.primary.as_ref() else { return false };
-        let has = |device: &DeviceId| match primary.peers.get(device) {
+        let has = |member: &Member| match primary.peers.get(&member.device) {
+            _ if !primary.has_heard(*member) => false,
             Some(peer) => !peer.is_target && !peer.missing.contains_key(&key),
-            None => *device == me && !self.it.durable.missing.contains_key(&key),
+            None => member.device == me && !self.it.durable.missing.contains_key(&key),
         };
         let mut intervals = self.served_since(version);
         version.epoch < self.it.durable.last_epoch_clean
@@ -79,7 +81,11 @@ impl<O: Objects> Turn<'_, O> {
     pub(super) fn entry_to_revert(&self, key: Key, others: &BTreeSet<DeviceId>) -> Option<Entry> {
         let durable = &self.it.durable;
         let undone = *durable.missing.get(&key)?;
-        if self.it.config.data_shards > 1 || !self.serves() || !self.was_never_seen(key, undone, others) {
+        // With too few replicas to serve, only if others are to be filled, which waits for this.
+        let is_active = |primary: &Primary<_>| primary.stage == Stage::Active;
+        let primary = self.it.primary.as_deref().filter(|primary| is_active(primary))?;
+        let may_revert = self.serves() || primary.targets().next().is_some();
+        if self.it.config.data_shards > 1 || !may_revert || !self.was_never_seen(key, undone, others) {
             return None;
         }
         let made = durable.log.get(undone)?;
@@ -93,11 +99,13 @@ impl<O: Objects> Turn<'_, O> {
     fn was_never_seen(&self, key: Key, version: Version, others: &BTreeSet<DeviceId>) -> bool {
         let (me, durable) = (self.it.me, &self.it.durable);
         let Some(primary) = self.it.primary.as_ref() else { return false };
-        let never_had = |device: &DeviceId| match primary.peers.get(device).map(|peer| peer.missed.get(&key))
-        {
-            _ if others.contains(device) => true,
+        let missed = |device: &DeviceId| primary.peers.get(device).map(|peer| peer.missed.get(&key));
+        let never_had = |member: &Member| match missed(&member.device) {
+            // A device without its former objects does not know what it has had.
+            _ if !primary.has_heard(*member) => false,
+            _ if others.contains(&member.device) => true,
             Some(missed) => missed.is_some_and(|missed| missed.never_had.contains(&version)),
-            None => *device == me && durable.never_had.contains(&(key, version)),
+            None => member.device == me && durable.never_had.contains(&(key, version)),
         };
         let is_known = durable.intervals.iter().any(|interval| interval.epoch == version.epoch);
         let is_planted = self.it.config.planted == Some(Planted::RevertsAnything);

@@ -1,6 +1,6 @@
-//! The protocol under random schedules: devices crash, restart, are wrongly suspected, fill up and are
-//! replaced; maps and messages arrive late, repeated and out of order; clients write, delete, read and repeat
-//! requests.
+//! The protocol under random schedules: devices crash, restart, come back empty, are wrongly suspected, fill
+//! up and are replaced; maps and messages arrive late, repeated and out of order; clients write, delete, read
+//! and repeat requests.
 //!
 //! After each schedule every device recovers, and then nothing may be lost, executed twice, or left
 //! different. A failing schedule is shortened while it still fails, and printed as one line:
@@ -29,6 +29,9 @@ const CASES: u64 = 3_000;
 
 /// The number of schedules searched for a planted fault; the rarest faults take a few hundred on average.
 const PLANTED_CASES: u64 = 20_000;
+
+/// The same for rules about devices that come back empty: the first is noticed in schedule 575.
+const WIPED_CASES: u64 = 2_000;
 
 /// The failure of a schedule, if it fails.
 fn fault(schedule: &Schedule) -> Option<String> {
@@ -173,9 +176,13 @@ fn schedules_that_failed_once_pass() {
 }
 
 fn is_caught(planted: Fault) {
-    let caught = first_fault(0..PLANTED_CASES, Some(planted));
+    is_caught_within(planted, PLANTED_CASES);
+}
+
+fn is_caught_within(planted: Fault, cases: u64) {
+    let caught = first_fault(0..cases, Some(planted));
     let (schedule, fault) =
-        caught.unwrap_or_else(|| panic!("{planted:?} is not noticed in {PLANTED_CASES} schedules"));
+        caught.unwrap_or_else(|| panic!("{planted:?} is not noticed in {cases} schedules"));
     println!("{planted:?}: {fault}\n  SCHEDULE='{schedule}'");
 }
 
@@ -246,6 +253,19 @@ fn reads_of_a_former_primary_are_caught() {
 #[test]
 fn earlier_intervals_that_are_forgotten_are_caught() {
     is_caught(Fault::Rule(Planted::ForgetsIntervals));
+}
+
+/// A device that came back empty is believed to know what its former life acknowledged.
+#[test]
+fn an_empty_witness_is_caught_by_either_arm() {
+    is_caught_within(Fault::Rule(Planted::EmptyIsComplete), WIPED_CASES);
+    is_caught_within(Fault::Rule(Planted::EmptyIsBehind), WIPED_CASES);
+}
+
+/// An interval is given up although another device that acted in it may come back.
+#[test]
+fn one_gone_for_all_is_caught() {
+    is_caught_within(Fault::Rule(Planted::OneGoneIsAll), WIPED_CASES);
 }
 
 #[test]

@@ -28,6 +28,8 @@ pub enum Step {
     Empty(u64),
     /// The fragile device's copy of this object is damaged; only one device of a schedule is fragile.
     Damage(u64),
+    /// If this device is the fragile one, it loses everything it holds. It may start again at once.
+    Wipe(u64),
     /// Handles this many events.
     Run(u64),
 }
@@ -48,6 +50,7 @@ impl Step {
             Step::Full(at) => ('f', at),
             Step::Empty(at) => ('e', at),
             Step::Damage(at) => ('x', at),
+            Step::Wipe(at) => ('z', at),
             Step::Run(at) => ('n', at),
         }
     }
@@ -67,6 +70,7 @@ impl Step {
             'f' => Step::Full,
             'e' => Step::Empty,
             'x' => Step::Damage,
+            'z' => Step::Wipe,
             'n' => Step::Run,
             _ => return None,
         };
@@ -146,7 +150,7 @@ impl Schedule {
 }
 
 fn drawn(draws: &mut impl Uniform, keys: u64) -> Step {
-    let (kind, key, device) = (draws.below(104), draws.below(keys), draws.below(DEVICES));
+    let (kind, key, device) = (draws.below(107), draws.below(keys), draws.below(DEVICES));
     match kind {
         0..22 => Step::Write(key),
         22..28 => Step::Delete(key),
@@ -161,7 +165,8 @@ fn drawn(draws: &mut impl Uniform, keys: u64) -> Step {
         69..70 => Step::Full(device),
         70..72 => Step::Empty(device),
         72..95 => Step::Run(1 + draws.below(20)),
-        100.. => Step::Damage(key),
+        100..104 => Step::Damage(key),
+        104.. => Step::Wipe(device),
         _ => Step::Run(50 + draws.below(200)),
     }
 }

@@ -9,8 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use towtank_merkle::{Shape, Subspace};
 use towtank_replication::objects::Memory;
 use towtank_replication::{
-    Action, Body, Config, DeviceId, Discovery, Durable, GroupId, Holder, Input, Key, Lot, Map, Message,
-    Objects, Operation, Outcome, Replica, Request, RequestId, Reserver, Summary, Token, Verdict, Version,
+    Action, Body, Config, DeviceId, Discovery, Durable, GroupId, Holder, Incarnation, Input, Key, Lot, Map,
+    Member, Message, Objects, Operation, Outcome, Replica, Request, RequestId, Reserver, Summary, Token,
+    Verdict, Version,
 };
 use towtank_streams::{Draws, Purpose, Seed, Uniform};
 use towtank_units::{SimSpan, SimTime};
@@ -43,6 +44,8 @@ struct Part {
 
 struct Device {
     is_up: bool,
+    /// Begins at 1, and counts how often it came back empty.
+    life: u64,
     parts: Vec<Part>,
     reserver: Reserver,
     busy: bool,
@@ -77,6 +80,8 @@ pub struct World {
     devices: Vec<Device>,
     groups: Vec<Placed>,
     alive: BTreeSet<usize>,
+    /// The lives that ended when the fragile device lost everything.
+    gone: Vec<Member>,
     events: BTreeMap<(SimTime, u64), Box<Event>>,
     sent: u64,
     now: SimTime,
@@ -85,9 +90,10 @@ pub struct World {
     repeats: u64,
     pub model: Model,
     bad_disk: Option<BadDisk>,
-    /// The device whose copies may be damaged: whatever was acknowledged, another device has had too.
+    /// The device whose copies may be damaged or wiped: whatever was acknowledged, another device has had
+    /// too.
     fragile: Option<usize>,
-    /// Objects whose copy on the fragile device was damaged.
+    /// Objects whose copy on the fragile device was damaged or wiped.
     damaged: BTreeSet<Key>,
     /// The versions that other devices have had.
     had_elsewhere: BTreeSet<(Key, Version)>,
@@ -169,6 +175,7 @@ impl World {
         };
         let device = |_| Device {
             is_up: false,
+            life: 1,
             parts: configs.iter().map(part).collect(),
             reserver: Reserver::new(SLOTS).full_at(1000).preempting(),
             busy: false,
@@ -196,6 +203,7 @@ impl World {
             devices,
             groups,
             alive: BTreeSet::new(),
+            gone: Vec::new(),
             events: BTreeMap::new(),
             sent: 0,
             now: SimTime::ZERO,
@@ -265,6 +273,7 @@ impl World {
             Step::Full(device) => self.devices[device as usize].reserver.set_used(2000),
             Step::Empty(device) => self.devices[device as usize].reserver.set_used(0),
             Step::Damage(at) => self.damage(at % KEYS),
+            Step::Wipe(device) => self.wipe(device as usize),
             Step::Run(count) => {
                 for _ in 0..count {
                     self.next_event()?;
@@ -307,6 +316,30 @@ impl World {
         }
     }
 
+    /// The fragile device comes back with an empty directory, now or later. Nobody waits for its former life.
+    fn wipe(&mut self, device: usize) {
+        if self.fragile != Some(device) {
+            return;
+        }
+        self.crash(device);
+        let former = self.member(device);
+        self.gone.push(former);
+        let it = &mut self.devices[device];
+        it.life += 1;
+        for (part, config) in it.parts.iter_mut().zip(&self.configs) {
+            self.damaged.extend(part.objects.iter().map(|(key, ..)| key));
+            (part.objects, part.durable) = (Memory::new(), Some(Durable::new(config)));
+        }
+        if self.below(2) == 0 {
+            self.start(device);
+        }
+    }
+
+    fn member(&self, device: usize) -> Member {
+        let incarnation = Incarnation(self.devices[device].life);
+        Member { device: DeviceId(device as u32), incarnation }
+    }
+
     /// An object of a device is not as it was written: as in the store, another interval is requested, and
     /// the object is lost as it begins.
     fn notice(&mut self, group: usize, device: usize, key: Key) {
@@ -343,6 +376,7 @@ impl World {
 
     fn start(&mut self, device: usize) {
         let json = self.sent.is_multiple_of(16);
+        let member = self.member(device);
         let it = &mut self.devices[device];
         if std::mem::replace(&mut it.is_up, true) {
             return;
@@ -353,7 +387,7 @@ impl World {
                 let text = serde_json::to_string(&durable).expect("plain data");
                 durable = serde_json::from_str(&text).expect("it was just written");
             }
-            part.replica = Some(Replica::start(*config, DeviceId(device as u32), durable, self.now));
+            part.replica = Some(Replica::start(*config, member, durable, self.now));
             part.maps_received = 0;
             part.damaged.clear();
         }
@@ -376,6 +410,7 @@ impl World {
 
     /// Publishes a new map of a group, which each device receives after its own delay.
     fn publish(&mut self, group: usize, forgets_temporary: bool) {
+        let alive = self.alive.iter().map(|device| self.member(*device)).collect();
         let placed = &mut self.groups[group];
         if forgets_temporary {
             placed.temporary = None;
@@ -385,11 +420,10 @@ impl World {
         let up: Vec<DeviceId> = up.take(self.configs[group].size).map(device).collect();
         let acting = placed.temporary.clone().unwrap_or_else(|| up.clone());
         let epoch = placed.maps.len() as u32 + 1;
-        let alive = self.alive.iter().map(device).collect();
         if self.tell {
             println!("{:?} map {epoch} of {group}: up {up:?}, acting {acting:?}", self.now);
         }
-        placed.maps.push(Map { epoch, up, acting, alive });
+        placed.maps.push(Map { epoch, up, acting, alive, gone: self.gone.clone() });
         let upto = epoch as usize;
         for to in 0..self.devices.len() {
             // A device that the monitor considers dead may be cut off from it.
@@ -660,8 +694,9 @@ impl World {
         Ok(Ended::Whole)
     }
 
-    /// Whether some object is unfound because one copy was damaged, and others were overwritten or removed by
-    /// changes that were undone: without the old bytes nobody could recover it. Nothing else may be unfound.
+    /// Whether some object is unfound because one copy was damaged or wiped, and others were overwritten or
+    /// removed by changes that were undone: without the old bytes nobody could recover it. Nothing else may
+    /// be unfound.
     fn is_lost(&self) -> bool {
         let parts = self.devices.iter().flat_map(|device| &device.parts);
         let unfound: Vec<(Key, Version)> =

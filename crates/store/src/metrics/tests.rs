@@ -12,6 +12,7 @@ fn standing() -> Standing {
         change: Change::Osds,
         osds: [(0, osd(true)), (1, osd(false))].into(),
         temporary: BTreeMap::new(),
+        gone: Vec::new(),
         oldest: 1,
     };
     let group = GroupReport {

@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use towtank_replication::{
-    Action, Body, DeviceId, Durable, GroupId, Holder, Input, Key, Message, Note, Operation, Outcome, Replica,
-    Request, RequestId, Reserver, Token, Verdict, Work,
+    Action, Body, DeviceId, Durable, Epoch, GroupId, Holder, Incarnation, Input, Key, Member, Message, Note,
+    Operation, Outcome, Replica, Request, RequestId, Reserver, Token, Verdict, Work,
 };
 
 use crate::StoreError;
@@ -47,6 +47,7 @@ pub(super) struct Parts {
     pub settings: Settings,
     pub engine: Engine,
     pub me: Me,
+    pub incarnation: Incarnation,
     pub monitor: Monitor,
     pub report: Arc<Mutex<Report>>,
 }
@@ -91,6 +92,7 @@ pub(super) struct Core {
     settings: Settings,
     engine: Engine,
     me: Me,
+    incarnation: Incarnation,
     monitor: Monitor,
     report: Arc<Mutex<Report>>,
     clock: Clock,
@@ -115,14 +117,15 @@ pub(super) struct Core {
 
 impl Core {
     pub(super) fn new(parts: Parts) -> Result<Core, StoreError> {
-        let Parts { settings, engine, me, monitor, report } = parts;
+        let Parts { settings, engine, me, incarnation, monitor, report } = parts;
+        let member = Member { device: DeviceId(me.osd), incarnation };
         let clock = Clock::start();
         let mut groups = BTreeMap::new();
         let mut transaction = engine.begin();
         for group in Saved::groups(settings.groups, &mut transaction) {
             let config = settings.config(group);
             if let Some((saved, durable, totals)) = Saved::load(group, &config, &mut transaction)? {
-                let replica = Replica::start(config, DeviceId(me.osd), durable, clock.sim());
+                let replica = Replica::start(config, member, durable, clock.sim());
                 groups.insert(group, Held::new(replica, saved, totals));
             }
         }
@@ -146,11 +149,17 @@ impl Core {
             settings,
             engine,
             me,
+            incarnation,
             monitor,
             report,
             clock,
             groups,
         })
+    }
+
+    /// The last map that the directory knows.
+    pub(super) fn epoch(&self) -> Epoch {
+        self.groups.values().map(|held| held.replica.durable().epoch).max().unwrap_or(0)
     }
 
     /// Handles arrivals until `stopped` returns true.
@@ -312,8 +321,8 @@ impl Core {
         if !self.groups.contains_key(&group) {
             self.purge_all(group, transaction);
             let config = self.settings.config(group);
-            let replica =
-                Replica::start(config, DeviceId(self.me.osd), Durable::new(&config), self.clock.sim());
+            let me = Member { device: DeviceId(self.me.osd), incarnation: self.incarnation };
+            let replica = Replica::start(config, me, Durable::new(&config), self.clock.sim());
             self.groups.insert(group, Held::new(replica, Saved::nothing(group), Totals::default()));
             let before: Vec<_> = self
                 .maps

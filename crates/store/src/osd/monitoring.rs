@@ -9,6 +9,7 @@ use towtank_replication::Epoch;
 use crate::StoreError;
 use crate::control::Daemon;
 use crate::frames::{FromMonitor, Report, ToMonitor};
+use crate::identity::Shown;
 use crate::osd::doors::Arrival;
 use crate::settings::Home;
 use crate::ways::Ways;
@@ -33,6 +34,15 @@ pub(super) struct Me {
     pub address: String,
     pub ways: Ways,
     pub report: Arc<Mutex<Report>>,
+    /// The identity of its directory.
+    pub shown: Shown,
+}
+
+impl Me {
+    fn boot(&self, epoch: Epoch) -> ToMonitor {
+        let Me { osd, instance, shown, .. } = *self;
+        ToMonitor::Boot { osd, instance, address: self.address.clone(), shown, epoch }
+    }
 }
 
 /// A channel to the thread that talks to the monitor.
@@ -49,7 +59,7 @@ impl Monitor {
         let _ = self.asks.send((ToMonitor::Wants { group, epoch, acting }, None));
     }
 
-    /// Tells the monitor that the daemon ends, and waits up to 2 s for its answer.
+    /// Tells the monitor that the daemon ends, and waits up to 2 s for its answer. Nothing is sent after it.
     pub(super) fn leave(&self) {
         let (done, wait) = channel();
         if self.asks.send((self.leave.clone(), Some(done))).is_ok() {
@@ -86,15 +96,52 @@ impl Line {
     }
 }
 
-/// Starts two threads: one pings and sends requests, the other waits for maps.
-pub(super) fn begin(me: Me, arrivals: SyncSender<Arrival>) -> Monitor {
+/// Requests to the monitor, each with a channel for the news that it was answered.
+type Asks = Receiver<(ToMonitor, Option<Sender<()>>)>;
+
+/// A daemon that is not registered yet.
+pub(super) struct Unregistered {
+    me: Me,
+    asks: Asks,
+}
+
+/// A channel to the monitor, which is not used before the daemon is registered.
+pub(super) fn prepared(me: Me) -> (Monitor, Unregistered) {
     let (asks, outgoing) = channel();
     let leave = ToMonitor::Leave { osd: me.osd, instance: me.instance };
-    let listening = me.clone();
-    let clean = arrivals.clone();
-    std::thread::spawn(move || hear_maps(&listening, &arrivals));
-    std::thread::spawn(move || talk(&me, &outgoing, &clean));
-    Monitor { asks, leave }
+    (Monitor { asks, leave }, Unregistered { me, asks: outgoing })
+}
+
+impl Unregistered {
+    /// Registers the daemon, whose directory knows the map of this epoch, and starts two threads: one pings
+    /// and sends requests, the other waits for maps. A daemon that is not let in hears of no map, since it
+    /// would take what concerns another directory for its own. Returns early if it is to end.
+    ///
+    /// # Errors
+    /// When the monitor does not let it in.
+    pub(super) fn register(
+        self,
+        epoch: Epoch,
+        arrivals: SyncSender<Arrival>,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<(), StoreError> {
+        let Unregistered { me, asks } = self;
+        let ask = || Line::by(&me.ways, &me.home, &me.key)?.ask(&me.boot(epoch));
+        while !stopped() {
+            match ask() {
+                Ok(FromMonitor::Refused(why)) => return Err(StoreError::Refused(why)),
+                Ok(_) => {
+                    let (listening, clean) = (me.clone(), arrivals.clone());
+                    std::thread::spawn(move || hear_maps(&listening, &arrivals));
+                    std::thread::spawn(move || talk(&me, &asks, &clean));
+                    return Ok(());
+                }
+                // The monitor is away.
+                Err(_) => std::thread::sleep(RETRY),
+            }
+        }
+        Ok(())
+    }
 }
 
 fn hear_maps(me: &Me, arrivals: &SyncSender<Arrival>) {
@@ -117,7 +164,7 @@ fn hear_maps(me: &Me, arrivals: &SyncSender<Arrival>) {
     }
 }
 
-fn talk(me: &Me, asks: &Receiver<(ToMonitor, Option<Sender<()>>)>, arrivals: &SyncSender<Arrival>) {
+fn talk(me: &Me, asks: &Asks, arrivals: &SyncSender<Arrival>) {
     let mut waiting: Option<(ToMonitor, Option<Sender<()>>)> = None;
     loop {
         let talked = (|| -> Result<(), StoreError> {
@@ -127,6 +174,8 @@ fn talk(me: &Me, asks: &Receiver<(ToMonitor, Option<Sender<()>>)>, arrivals: &Sy
                     line.ask(ask)?;
                     if let Some(done) = done {
                         let _ = done.send(());
+                        // The daemon has left. A ping would be refused, and register it again.
+                        return Ok(());
                     }
                 }
                 waiting = None;
@@ -156,12 +205,86 @@ fn ping(me: &Me, line: &mut Line, arrivals: &SyncSender<Arrival>) -> Result<bool
             return Ok(arrivals.send(Arrival::Clean(groups)).is_ok());
         }
         FromMonitor::Refused(_) => {
-            let boot = ToMonitor::Boot { osd, instance, address: me.address.clone() };
-            if let FromMonitor::Refused(why) = line.ask(&boot)? {
-                return Err(StoreError::Refused(why));
+            if let FromMonitor::Refused(why) = line.ask(&me.boot(0))? {
+                // Its directory was given up while it was away: nobody counts on it any more.
+                eprintln!("error: {why}");
+                std::process::exit(1);
             }
         }
         _ => {}
     }
     Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+    use std::sync::mpsc::sync_channel;
+
+    use super::*;
+
+    /// A monitor that lets every daemon in, and after it has left refuses its pings, as the real one does.
+    fn monitor(stream: TcpStream, key: &ClusterKey, asked: &Sender<ToMonitor>, has_left: &Mutex<bool>) {
+        let Ok((mut sender, mut receiver)) = wire::accept(stream, key) else { return };
+        while let Ok(Some(ask)) = receiver.receive::<ToMonitor>() {
+            let mut has_left = has_left.lock().expect("no thread panics");
+            *has_left |= matches!(ask, ToMonitor::Leave { .. });
+            let answer = match ask {
+                ToMonitor::Maps { .. } => FromMonitor::Maps(Vec::new()),
+                ToMonitor::Ping { .. } if *has_left => FromMonitor::Refused("boot again".to_owned()),
+                _ => FromMonitor::Done,
+            };
+            if !matches!(ask, ToMonitor::Maps { .. }) {
+                asked.send(ask).expect("the test waits");
+            }
+            if sender.send(&answer).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// In 9 of 25 stops the daemon registered again after it had left, and writes waited until it was silent
+    /// for long.
+    #[test]
+    fn who_has_left_is_silent() {
+        let directory = std::env::temp_dir().join(format!("towtank-leave-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).expect("a directory can be made");
+        let (home, key) = (Home::at(&directory), [7; 32]);
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port is free");
+        let address = listener.local_addr().expect("it is bound").to_string();
+        home.write("monitor.address", address.as_bytes()).expect("a file can be written");
+        let (asked, seen) = channel();
+        let has_left = Arc::new(Mutex::new(false));
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (asked, has_left) = (asked.clone(), Arc::clone(&has_left));
+                std::thread::spawn(move || monitor(stream, &key, &asked, &has_left));
+            }
+        });
+        let me = Me {
+            home,
+            key,
+            osd: 0,
+            instance: 9,
+            address: "nowhere".to_owned(),
+            ways: Ways::direct(),
+            report: Arc::default(),
+            shown: Shown::of_stranger(1),
+        };
+        let (arrivals, _incoming) = sync_channel(16);
+        let (monitor, unregistered) = prepared(me);
+        unregistered.register(4, arrivals, &|| false).expect("it is let in");
+        monitor.want(3, 5, vec![0]);
+        std::thread::sleep(PING * 2);
+        monitor.leave();
+        std::thread::sleep(PING * 3);
+        let asked: Vec<ToMonitor> = seen.try_iter().collect();
+        assert!(matches!(asked.first(), Some(ToMonitor::Boot { epoch: 4, .. })), "{asked:?}");
+        assert!(asked.iter().any(|ask| matches!(ask, ToMonitor::Wants { group: 3, .. })), "{asked:?}");
+        assert!(
+            matches!(asked.last(), Some(ToMonitor::Leave { .. })),
+            "it asks after it has left: {asked:?}"
+        );
+        std::fs::remove_dir_all(&directory).expect("the directory can be removed");
+    }
 }

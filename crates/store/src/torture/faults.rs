@@ -8,7 +8,8 @@ use crate::StoreError;
 use crate::client::Client;
 use crate::clock::now;
 use crate::control::{Children, Daemon, Ending};
-use crate::frames::ToMonitor;
+use crate::frames::{FromMonitor, Then, ToMonitor};
+use crate::identity;
 use crate::names::address;
 use crate::relays::{Direction, Relays};
 use crate::settings::Home;
@@ -24,6 +25,9 @@ const PAUSE_MS: (u64, u64) = (80, 500);
 /// time, most faults last longer than the grace.
 const SPAN_DENSE_MS: (u64, u64) = (150, 2_850);
 const SPAN_SPARSE_MS: (u64, u64) = (600, 2_600);
+
+/// The only device that loses copies: a write that was acknowledged has a valid copy elsewhere.
+const FRAGILE: u32 = 0;
 
 /// A kind of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,12 +46,23 @@ pub enum Kind {
     Partition,
     /// The objects of a daemon are moved elsewhere; only with more daemons than replicas.
     Move,
+    /// The directory of a daemon is removed, and it begins again with a new one; only where each write that
+    /// was acknowledged is on two devices.
+    Wipe,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Kind; 7] =
-        [Kind::Kill, Kind::Stop, Kind::Pause, Kind::Monitor, Kind::Power, Kind::Partition, Kind::Move];
+    pub const ALL: [Kind; 8] = [
+        Kind::Kill,
+        Kind::Stop,
+        Kind::Pause,
+        Kind::Monitor,
+        Kind::Power,
+        Kind::Partition,
+        Kind::Move,
+        Kind::Wipe,
+    ];
 
     /// Its name.
     #[must_use]
@@ -60,6 +75,7 @@ impl Kind {
             Kind::Power => "power",
             Kind::Partition => "partition",
             Kind::Move => "move",
+            Kind::Wipe => "wipe",
         }
     }
 
@@ -79,6 +95,7 @@ impl Kind {
             7 => Kind::Monitor,
             8 => Kind::Power,
             9..17 => Kind::Partition,
+            17 => Kind::Wipe,
             _ => Kind::Move,
         });
         drawn.find(|kind| kinds.contains(kind))
@@ -91,6 +108,8 @@ enum Outage {
     Paused(Daemon),
     Cut(Vec<Direction>),
     MovedOff(u32),
+    /// The device whose directory is not there.
+    Wiped,
 }
 
 /// The cluster, and the faults that have not ended.
@@ -207,10 +226,43 @@ impl Cluster {
                 found.partitions += 1;
                 self.last(draws, Outage::Cut(directions));
             }
+            Some(Kind::Wipe) if plan.settings.config(0).size_min > 1 => self.wipe(draws, found)?,
             Some(Kind::Move) if osds > plan.settings.replicas => self.move_off(draws, osd, found),
             _ => {}
         }
         Ok(())
+    }
+
+    /// Removes the directory of the device that may lose copies. It is replaced when the fault ends.
+    fn wipe(&mut self, draws: Draw<'_>, found: &mut Tortured) -> Result<(), StoreError> {
+        let osd = Daemon::Osd(FRAGILE);
+        if self.children.has(osd) && !self.stands_still(osd) {
+            self.children.end(osd, Ending::Killed)?;
+            std::fs::remove_dir_all(self.home.path(&osd.to_string()))?;
+            found.wipes += 1;
+            self.last(draws, Outage::Wiped);
+        }
+        Ok(())
+    }
+
+    /// Replaces the device whose directory is not there; false while the monitor is away, or has not noticed
+    /// that it is down.
+    fn replace(&mut self, found: &mut Tortured) -> Result<bool, StoreError> {
+        let asked = || -> Result<(), StoreError> {
+            let client = Client::open(&self.home, PATIENCE)?;
+            let FromMonitor::Loses(loss) = client.change(&ToMonitor::Losing { osd: FRAGILE })? else {
+                return Err(StoreError::Refused("the monitor answers what was not asked".to_owned()));
+            };
+            let incarnation = identity::make(self.home.directory(), FRAGILE)?;
+            let ask = ToMonitor::Lose { osd: FRAGILE, epoch: loss.epoch, then: Then::Begins(incarnation) };
+            client.change(&ask).map(drop)
+        };
+        if asked().is_err() {
+            return Ok(false);
+        }
+        self.children.start(Daemon::Osd(FRAGILE))?;
+        found.restarts += 1;
+        Ok(true)
     }
 
     fn move_off(&mut self, draws: Draw<'_>, osd: Daemon, found: &mut Tortured) {
@@ -235,14 +287,18 @@ impl Cluster {
     ) -> Result<(), StoreError> {
         match outage {
             Outage::Away(daemon) => {
-                // Only one device is damaged: a write that was acknowledged has a valid copy elsewhere.
-                if daemon == Daemon::Osd(0) {
+                if daemon == Daemon::Osd(FRAGILE) {
                     let object = load::name(draws(plan.objects.into()) as u32);
                     let at = address(&object, plan.settings.groups);
-                    found.corruptions += u64::from(damage(&self.home, 0, at)?);
+                    found.corruptions += u64::from(damage(&self.home, FRAGILE, at)?);
                 }
                 self.children.start(daemon)?;
                 found.restarts += 1;
+            }
+            Outage::Wiped => {
+                if !self.replace(found)? {
+                    self.last(draws, Outage::Wiped);
+                }
             }
             Outage::Paused(daemon) => self.children.pause(daemon, false)?,
             Outage::Cut(directions) => {
@@ -268,7 +324,7 @@ impl Cluster {
     /// Ends all faults, and restarts all processes.
     pub(super) fn heal(&mut self, found: &mut Tortured) -> Result<(), StoreError> {
         let outages = std::mem::take(&mut self.outages);
-        let mut moved = Vec::new();
+        let (mut moved, mut is_wiped) = (Vec::new(), false);
         for (_, outage) in outages {
             match outage {
                 Outage::Away(daemon) => {
@@ -278,10 +334,18 @@ impl Cluster {
                 Outage::Paused(daemon) => self.children.pause(daemon, false)?,
                 Outage::Cut(directions) => self.relays.heal(&directions, false),
                 Outage::MovedOff(osd) => moved.push(osd),
+                Outage::Wiped => is_wiped = true,
             }
         }
         self.look(found)?;
         let _ = Client::reach(&self.home, PATIENCE)?;
+        let until = now() + PATIENCE;
+        while is_wiped && !self.replace(found)? {
+            if now() >= until {
+                return Err(StoreError::Refused(format!("osd.{FRAGILE} cannot be replaced")));
+            }
+            std::thread::sleep(LOOK);
+        }
         moved.into_iter().try_for_each(|osd| self.mark(osd, true))
     }
 

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use towtank_merkle::Subspace;
 use towtank_replication::{
-    Action, Config, DeviceId, Discovery, Durable, Input, Key, Map, Objects, Operation, Replica, RequestId,
-    Summary, Version,
+    Action, Config, DeviceId, Discovery, Durable, Input, Key, Map, Member, Objects, Operation, Replica,
+    RequestId, Summary, Version,
 };
 use towtank_store::content::{self, Encoded};
 use towtank_store::engine::{Engine, Sync};
@@ -70,7 +70,7 @@ impl Device {
             loaded.unwrap_or_else(|| (Saved::nothing(0), Durable::new(&config()), Totals::default()));
         let epoch = durable.epoch;
         drop(transaction);
-        let replica = Replica::start(config(), ME, durable, SimTime::ZERO);
+        let replica = Replica::start(config(), Member::original(ME), durable, SimTime::ZERO);
         Ok(Device { engine, replica, saved, totals, epoch, asked: 0 })
     }
 
@@ -94,7 +94,8 @@ impl Device {
             return self.ask(number, leaves_out);
         }
         self.epoch += 1;
-        let map = Map { epoch: self.epoch, up: vec![ME], acting: vec![ME], alive: vec![ME] };
+        let alive = vec![Member::original(ME)];
+        let map = Map { epoch: self.epoch, up: vec![ME], acting: vec![ME], alive, gone: Vec::new() };
         let (inputs, engine) = (vec![Input::Map(map)], self.engine.clone());
         self.handle(inputs, &engine, None);
         self.ask(number, leaves_out);

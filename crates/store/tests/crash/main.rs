@@ -152,8 +152,8 @@ struct Torn {
 }
 
 impl Torn {
-    fn new() -> Torn {
-        let base = folder("torn");
+    fn new(name: &str) -> Torn {
+        let base = folder(name);
         let mut device = Device::open(&base);
         device.fill();
         (1..5).for_each(|number| device.write(number));
@@ -184,7 +184,7 @@ impl Torn {
 /// A crash of the machine leaves a prefix of what was written, or some blocks of it.
 #[test]
 fn a_journal_that_is_torn_anywhere_leaves_whole_transactions() {
-    let torn = Torn::new();
+    let torn = Torn::new("torn");
     let length = torn.journal.len() - torn.before;
     assert_eq!(torn.state_with(&torn.journal), Ok(1), "the whole journal");
     assert_eq!(torn.state_with(&torn.journal[..torn.before]), Ok(0), "none of the last transaction");
@@ -219,6 +219,26 @@ fn a_journal_that_is_torn_anywhere_leaves_whole_transactions() {
     let refused = torn.state_with(&damaged);
     assert!(refused.is_err(), "an acknowledged transaction is damaged, and the disk is opened: {refused:?}");
     std::fs::remove_dir_all(&torn.base).expect("a directory of ours can be removed");
+}
+
+/// Each start cut one more byte from it: a start that fails changes nothing.
+#[test]
+fn a_damaged_journal_is_not_damaged_further() {
+    let torn = Torn::new("damaged");
+    let mut damaged = torn.journal.clone();
+    damaged[torn.before - 40] ^= 1;
+    let scene = folder("damaged-scene");
+    copy(&torn.base, &scene);
+    journal::write(&journal::of(&scene), &damaged);
+    for start in 0..3 {
+        let open = || Device::try_open(&scene).map(drop);
+        let opened = std::panic::catch_unwind(open).unwrap_or_else(|_| Err(ASSERTED.to_owned()));
+        assert!(opened.is_err(), "start {start}: an acknowledged transaction is damaged");
+        assert!(journal::read(&journal::of(&scene)) == damaged, "start {start} ({opened:?}) changed it");
+    }
+    for folder in [&scene, &torn.base] {
+        std::fs::remove_dir_all(folder).expect("a directory of ours can be removed");
+    }
 }
 
 /// The check covers each part of a transaction, so it detects one that is applied in part.
