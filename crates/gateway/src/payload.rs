@@ -114,6 +114,12 @@ impl<'s> Payload<'s> {
         }
     }
 
+    /// The algorithm of the checksum that the request chose.
+    #[must_use]
+    pub(crate) fn algorithm(&self) -> Option<Algorithm> {
+        self.checksum.as_ref().map(|(algorithm, _, _)| *algorithm)
+    }
+
     /// The length of the whole body in bytes.
     #[must_use]
     pub fn length(&self) -> u64 {

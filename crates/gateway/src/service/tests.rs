@@ -9,7 +9,7 @@ use crate::shelf::memory::Memory;
 use crate::signature::{EMPTY, sign};
 use crate::source::Runs;
 
-fn keys() -> Credentials {
+pub(crate) fn keys() -> Credentials {
     Credentials { access_key: "TWTKA".to_owned(), secret_key: "secret".to_owned() }
 }
 
@@ -17,39 +17,41 @@ fn now() -> Moment {
     Moment(1_800_000_000_000)
 }
 
-struct Answered {
-    status: u16,
-    headers: Vec<(String, String)>,
-    body: Vec<u8>,
+pub(crate) struct Answered {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Answered {
-    fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
     }
 
-    fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         std::str::from_utf8(&self.body).expect("it is text")
     }
 
     /// The texts of all elements with this name.
-    fn all(&self, name: &str) -> Vec<String> {
+    pub(crate) fn all(&self, name: &str) -> Vec<String> {
         let (open, close) = (format!("<{name}>"), format!("</{name}>"));
         let parts = self.text().split(open.as_str()).skip(1);
         parts.map(|part| part.split(close.as_str()).next().unwrap_or_default().to_owned()).collect()
     }
 
-    fn code(&self) -> String {
+    pub(crate) fn code(&self) -> String {
         self.all("Code").pop().unwrap_or_default()
     }
 }
 
-struct Client(Service<Arc<Memory>>);
+/// A client of a gateway, and its store.
+pub(crate) struct Client(Service<Arc<Memory>>, pub(crate) Arc<Memory>);
 
 impl Client {
-    fn new() -> Client {
-        let depot = Depot::with_sizes(Memory::new(), "run0", 7, 5).expect("it answers");
-        let client = Client(Service::new(depot, keys(), now));
+    pub(crate) fn new() -> Client {
+        let memory = Memory::new();
+        let depot = Depot::with_sizes(Arc::clone(&memory), "run0", 7, 5).expect("it answers");
+        let client = Client(Service::new(depot, keys(), now), memory);
         assert_eq!(client.ask("PUT", "/bucket", &[], b"").status, 200);
         client
     }
@@ -80,7 +82,7 @@ impl Client {
         Answered { status: reply.status, headers: reply.headers, body: all }
     }
 
-    fn ask(&self, method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]) -> Answered {
+    pub(crate) fn ask(&self, method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]) -> Answered {
         self.ask_as(&keys(), (method, target), headers, body)
     }
 
@@ -141,8 +143,8 @@ fn what_is_not_as_promised_is_refused_and_leaves_nothing() {
     client.refused("PUT", "/bucket/a", &[("x-amz-acl", "public-read")], body, (501, "NotImplemented"));
     client.refused("GET", "/bucket?policy", &[], b"", (501, "NotImplemented"));
     client.refused("GET", "/bucket/a?versionId=7", &[], b"", (501, "NotImplemented"));
-    client.refused("PATCH", "/bucket/a", &[], b"", (405, "MethodNotAllowed"));
-    client.refused("DELETE", "/", &[], b"", (405, "MethodNotAllowed"));
+    client.refused("PATCH", "/bucket/a", &[], b"", (501, "NotImplemented"));
+    client.refused("DELETE", "/", &[], b"", (501, "NotImplemented"));
     client.refused("POST", "/bucket?delete", &[], b"<Other/>", (400, "MalformedXML"));
     client.refused("GET", "/bucket/a", &[], b"", (404, "NoSuchKey"));
     let key = "k".repeat(1_025);
