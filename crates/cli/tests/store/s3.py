@@ -122,7 +122,8 @@ def odd_keys(s3):
     keys = ["odd/\x01\x1f", "odd/\r\n\t", "odd/\x7f\u0085", "odd/\ufffe\uffff"]
     for key in keys:
         s3.put_object(Bucket="bucket", Key=key, Body=b"x")
-    for name, rows in [("list_objects", "Contents"), ("list_objects_v2", "Contents"), ("list_object_versions", "Versions")]:
+    for name in ["list_objects", "list_objects_v2", "list_object_versions"]:
+        rows = "Versions" if name == "list_object_versions" else "Contents"
         found = []
         for page in s3.get_paginator(name).paginate(Bucket="bucket", Prefix="odd/", PaginationConfig={"PageSize": 1}):
             found += [row["Key"] for row in page.get(rows, [])]
