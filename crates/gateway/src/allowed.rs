@@ -304,8 +304,10 @@ pub(crate) fn operation(request: &Request) -> Result<Operation, Fault> {
     let is_presigned = request.header("authorization").is_none();
     let mut seen: Vec<&str> = Vec::new();
     for (name, value) in &request.parameters {
+        // With it, S3 may know the request as another operation than this one.
         if !row.takes_parameter(name, is_presigned) {
-            return lacks(format!("{operation:?} with the parameter `{name}`"));
+            let method = &request.method;
+            return lacks(format!("`{method}` of {} with the parameter `{name}`", about.words()));
         }
         if !row.takes_value(name, value) {
             return lacks(format!("{operation:?} with `{name}={value}`"));

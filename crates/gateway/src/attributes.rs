@@ -93,7 +93,7 @@ impl Labels {
             // `aws-chunked` describes the transfer, not the object.
             let parts = value.split(',').map(str::trim).filter(|it| *it != "aws-chunked" && !it.is_empty());
             let value = match name {
-                "content-encoding" => parts.collect::<Vec<_>>().join(","),
+                "content-encoding" => parts.collect::<Vec<_>>().join(", "),
                 _ => value.to_owned(),
             };
             if !value.is_empty() {
@@ -208,13 +208,13 @@ mod tests {
     fn what_the_caller_says_is_kept() {
         let found = labels(&[
             ("Content-Type", "text/plain"),
-            ("content-encoding", "gzip, aws-chunked"),
+            ("content-encoding", "deflate, gzip, aws-chunked"),
             ("x-amz-meta-Colour", "blue"),
             ("x-amz-date", "never"),
         ]);
         let found = found.expect("it can be kept");
         assert_eq!(found.headers["content-type"], "text/plain");
-        assert_eq!((found.headers["content-encoding"].as_str(), found.headers.len()), ("gzip", 2));
+        assert_eq!((found.headers["content-encoding"].as_str(), found.headers.len()), ("deflate, gzip", 2));
         assert_eq!(found.meta, [("colour".to_owned(), "blue".to_owned())].into());
         let chunked = labels(&[("content-encoding", "aws-chunked")]).expect("it can be kept");
         assert_eq!(chunked, Labels::default());

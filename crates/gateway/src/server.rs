@@ -57,8 +57,9 @@ const END_TIME: Duration = Duration::from_secs(60);
 /// How often `stopped` is checked.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The most bytes of an unwanted body that are read so that the reply is not lost.
-const DRAIN_MAX: u64 = 8 << 20;
+/// The least rate of a body in bytes per second, once [`SILENCE_MAX`] has been waited for it: a client that
+/// sends a byte a minute keeps a place from others. Slower than any link of our time.
+const RATE_MIN: u64 = 1 << 10;
 
 /// How long, and for how many bytes, a connection is read after a refusal. If it were closed before the
 /// client has sent all, the client could lose the reply.
@@ -294,14 +295,22 @@ async fn pump(mut body: Incoming, started: oneshot::Receiver<()>, runs: mpsc::Se
     if started.await.is_err() {
         return;
     }
+    let (mut waited, mut arrived) = (Duration::ZERO, 0);
     loop {
         let frame = std::future::poll_fn(|context| Pin::new(&mut body).poll_frame(context));
-        let run = match timeout(SILENCE_MAX, frame).await {
+        // Only the client's time counts, and not that of the store behind `runs`.
+        let since = tokio::time::Instant::now();
+        let frame = timeout(patience(waited, arrived), frame).await;
+        waited += since.elapsed();
+        let run = match frame {
             Err(_) => Err(Code::RequestTimeout.because("the body did not arrive in time")),
             Ok(None) => return,
             Ok(Some(Err(_))) => Err(Code::IncompleteBody.because("the connection closed within the body")),
             Ok(Some(Ok(frame))) => match frame.into_data() {
-                Ok(run) if !run.is_empty() => Ok(run),
+                Ok(run) if !run.is_empty() => {
+                    arrived += run.len() as u64;
+                    Ok(run)
+                }
                 _ => continue,
             },
         };
@@ -310,6 +319,12 @@ async fn pump(mut body: Incoming, started: oneshot::Receiver<()>, runs: mpsc::Se
             return;
         }
     }
+}
+
+/// How long to wait for the next bytes of a body, of which `arrived` have come in the time `waited`.
+fn patience(waited: Duration, arrived: u64) -> Duration {
+    let all = SILENCE_MAX + Duration::from_secs(arrived / RATE_MIN);
+    all.saturating_sub(waited).min(SILENCE_MAX)
 }
 
 /// A body that arrives over the network.
@@ -346,9 +361,14 @@ fn work<S: Shelf>(
     tell: oneshot::Sender<Answer>,
 ) {
     let mut reply = service.perform(request, admitted, &mut arriving);
-    drain(request, &mut arriving);
+    // The rest of a body that nobody wanted is not waited for while others wait for this place: the
+    // connection ends with the reply.
+    if is_left(request, &arriving) {
+        reply = reply.with("connection", "close");
+    }
     if request.method == "HEAD" && reply.status >= 400 {
-        reply = Reply::empty(reply.status);
+        reply.body = Body::Bytes(Bytes::new());
+        reply.headers.retain(|(name, _)| name == "connection");
     }
     let (answer, stream) = answer_of(reply, number);
     // If there is no receiver, the connection has ended.
@@ -365,14 +385,11 @@ fn work<S: Shelf>(
     }
 }
 
-/// Reads the rest of a short body: a reply sent before that could be lost.
-fn drain(request: &Request, arriving: &mut Arriving) {
+/// Whether a part of the body has not been received.
+fn is_left(request: &Request, arriving: &Arriving) -> bool {
     let length = request.number("content-length").ok().flatten();
-    let asks = request.header("expect").is_some() && arriving.start.is_some();
-    if asks || arriving.is_whole || !length.is_some_and(|length| (1..=DRAIN_MAX).contains(&length)) {
-        return;
-    }
-    while let Ok(Some(_)) = arriving.next() {}
+    let has_body = length.is_some_and(|length| length > 0) || request.header("transfer-encoding").is_some();
+    has_body && !arriving.is_whole
 }
 
 type Stream<'d> = (Box<dyn Source + 'd>, mpsc::Sender<Result<Bytes, Fault>>);

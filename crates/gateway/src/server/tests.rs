@@ -166,3 +166,32 @@ fn signed_connections_stay_while_strangers_come() {
     assert_eq!(ask(&mut kept), 409);
     drop(silent);
 }
+
+/// A signed request whose body nobody wants gives its place back at once, and its client gets the reply.
+#[test]
+fn a_body_that_is_not_wanted_is_not_waited_for() {
+    let gateway = Running::start();
+    let mut all: Vec<TcpStream> = (0..REQUESTS_MAX * 2).map(|_| gateway.connect()).collect();
+    for stream in &mut all {
+        stream.write_all(signed("PUT", "/none/a", 99).as_bytes()).expect("it is sent");
+    }
+    assert_eq!(gateway.signed("GET", "/", ""), 200);
+    for mut stream in all {
+        assert_eq!(status(&mut stream), 404);
+        assert!(rest(stream).contains("connection: close"));
+    }
+}
+
+/// Silence was bounded, and a byte in each minute was none.
+#[test]
+fn patience_with_slow_bodies_ends() {
+    let seconds = Duration::from_secs;
+    assert_eq!(patience(seconds(0), 0), SILENCE_MAX);
+    assert_eq!(patience(seconds(59), 2), seconds(1));
+    assert_eq!(patience(seconds(61), 2), seconds(0));
+    assert_eq!(patience(seconds(61), 64 << 10), SILENCE_MAX);
+    assert_eq!(patience(seconds(3_600), 5 << 20), SILENCE_MAX);
+    // Planted: a byte in each minute ends in the second minute, although no silence is as long as the limit.
+    let minutes = (1..99).find(|minute| patience(seconds(59 * minute), *minute) < seconds(59));
+    assert_eq!(minutes, Some(1));
+}
