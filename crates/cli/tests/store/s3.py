@@ -175,6 +175,13 @@ def strangers(s3):
             raise AssertionError(changed)
         except urllib.error.HTTPError as error:
             assert error.code == 403, error
+    form = {"Content-Type": "multipart/form-data; boundary=x"}
+    for method, headers, want in [("OPTIONS", {"Origin": "http://x"}, 501), ("POST", form, 501), ("POST", {}, 403)]:
+        try:
+            urllib.request.urlopen(urllib.request.Request(f"{endpoint}/bucket", b"x", headers, method=method))
+            raise AssertionError(method)
+        except urllib.error.HTTPError as error:
+            assert error.code == want, (method, error)
     url = s3.generate_presigned_url("put_object", {"Bucket": "bucket", "Key": "put"}, ExpiresIn=60)
     urllib.request.urlopen(urllib.request.Request(url, data=b"by url", method="PUT")).read()
     assert get(s3, "put") == b"by url"

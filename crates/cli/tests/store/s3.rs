@@ -176,8 +176,8 @@ fn the_newest_botocore_gets_what_the_table_says() {
     gateway.end();
 }
 
-/// The table has every operation and parameter that the newest botocore knows. A line that is taken out stands for
-/// one that a newer botocore adds.
+/// The table has every operation and parameter that the newest botocore knows. A line that is taken out
+/// stands for one that a newer botocore adds.
 #[test]
 fn what_a_newer_botocore_adds_is_named() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -211,8 +211,8 @@ fn processor_seconds(id: u32) -> f64 {
     words[11..13].iter().map(|ticks| ticks.parse::<f64>().expect("it is a number") / 100.0).sum()
 }
 
-/// Where silent connections have taken all files, they are closed one after another, and the gateway waits between
-/// its attempts.
+/// Where silent connections have taken all files, they are closed one after another, and the gateway waits
+/// between its attempts.
 #[test]
 fn a_gateway_without_files_does_not_spin() {
     let cluster = Cluster::up("files", &["--osds", "1", "--replicas", "1", "--groups", "1"]);

@@ -439,8 +439,8 @@ fn a_copied_range_lies_in_its_source() {
     }
 }
 
-/// What a caller says of the object of an upload is compared with it; only a checksum was, and where the upload had
-/// none of that kind it was taken on trust.
+/// What a caller says of the object of an upload is compared with it; only a checksum was, and where the
+/// upload had none of that kind it was taken on trust.
 #[test]
 fn an_upload_makes_the_object_that_was_promised() {
     let client = Client::new();
