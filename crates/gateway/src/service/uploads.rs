@@ -188,9 +188,12 @@ fn copied(asked: Option<&str>, length: u64) -> Result<Range<u64>, Fault> {
     let (Some(Some(first)), Some(Some(last))) = (number(bounds.0), number(bounds.1)) else {
         return Err(wrong());
     };
-    if first > last || last >= length {
+    if first > last {
+        return Err(wrong());
+    }
+    if last >= length {
         let message = format!("the copy range `{text}` does not lie in the {length} bytes of the source");
-        return Err(Code::InvalidArgument.because(message));
+        return Err(Code::InvalidRange.because(message));
     }
     Ok(first..last + 1)
 }
