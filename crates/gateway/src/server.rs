@@ -61,9 +61,10 @@ const LOOK: Duration = Duration::from_millis(50);
 /// sends a byte a minute keeps a place from others. Slower than any link of our time.
 const RATE_MIN: u64 = 1 << 10;
 
-/// How long, and for how many bytes, a connection is read after a refusal. If it were closed before the
-/// client has sent all, the client could lose the reply.
-const LINGER_TIME: Duration = Duration::from_secs(2);
+/// After a refusal a connection is read for this long, through silences and for bytes up to these limits. If it
+/// were closed before the client has sent all, the client could lose the reply.
+const LINGER_TIME: Duration = Duration::from_secs(30);
+const LINGER_SILENCE: Duration = Duration::from_secs(2);
 const LINGER_MAX: usize = 8 << 20;
 
 /// The most runs of bytes in transit between the threads.
@@ -159,9 +160,10 @@ async fn connection<S: Shelf + 'static>(
 ) {
     // If this fails, replies are slightly delayed.
     let _ = stream.set_nodelay(true);
-    let stream = converse(TokioIo::new(stream), visit, shared, ending).await;
-    // If the client does not end it, time does.
+    let stream = converse(TokioIo::new(stream), Arc::clone(&visit), shared, ending).await;
+    // If the client does not end it, time does; until then it has its place.
     let _ = timeout(LINGER_TIME, linger(stream.into_inner())).await;
+    drop(visit);
 }
 
 /// Ends the sending side, and reads what still arrives.
@@ -172,7 +174,7 @@ async fn linger(mut stream: tokio::net::TcpStream) {
         return;
     }
     let (mut left, mut bytes) = (LINGER_MAX, vec![0; 16 << 10]);
-    while left > 0 && stream.readable().await.is_ok() {
+    while left > 0 && matches!(timeout(LINGER_SILENCE, stream.readable()).await, Ok(Ok(()))) {
         match stream.try_read(&mut bytes) {
             Ok(0) => return,
             Ok(length) => left = left.saturating_sub(length),
