@@ -61,8 +61,8 @@ const LOOK: Duration = Duration::from_millis(50);
 /// sends a byte a minute keeps a place from others. Slower than any link of our time.
 const RATE_MIN: u64 = 1 << 10;
 
-/// After a refusal a connection is read for this long, through silences and for bytes up to these limits. If it
-/// were closed before the client has sent all, the client could lose the reply.
+/// After a refusal a connection is read for this long, through silences and for bytes up to these limits. If
+/// it were closed before the client has sent all, the client could lose the reply.
 const LINGER_TIME: Duration = Duration::from_secs(30);
 const LINGER_SILENCE: Duration = Duration::from_secs(2);
 const LINGER_MAX: usize = 8 << 20;
