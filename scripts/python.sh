@@ -2,6 +2,7 @@
 # Virtual environments for the Python package, with the versions and hashes of python/requirements.lock.
 #   scripts/python.sh wheel DIR FLAG…  builds the wheel into DIR, with flags of `maturin build`
 #   scripts/python.sh test             .tools/python-test, with all that the tests need; prints its bin directory
+#   scripts/python.sh s3               .tools/python-s3, with the boto3 of python/s3.lock; prints its bin directory
 #   scripts/python.sh fresh WHEEL      a new .tools/python-fresh with the wheel alone; prints its bin directory
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -22,9 +23,10 @@ interpreter() {
 
 # Makes a virtual environment, unless it was made from the same lock file.
 environment() {
-  local dir=.tools/python-$1 stamp
+  local dir=.tools/python-$1 stamp lock=python/requirements.lock
+  [ "$1" = s3 ] && lock=python/s3.lock
   shift
-  stamp=$(sha256sum python/requirements.lock | cut -d' ' -f1)
+  stamp=$(sha256sum "$lock" | cut -d' ' -f1)
   if [ "$(cat "$dir/stamp" 2>/dev/null)" != "$stamp" ]; then
     printf 'setup: making %s\n' "$dir" >&2
     rm -rf "$dir"
@@ -46,6 +48,7 @@ case ${1:-} in
     bin=$(environment build -r .tools/maturin.lock)
     CARGO_TARGET_DIR="$(realpath -m "${CARGO_TARGET_DIR:-target}")" "$bin/maturin" build --locked --out "${@:2}"
     ;;
+  s3) environment s3 -r python/s3.lock ;;
   test) environment test -r python/requirements.lock ;;
   fresh)
     rm -rf .tools/python-fresh
@@ -54,5 +57,5 @@ case ${1:-} in
     .tools/python-fresh/bin/pip -q --disable-pip-version-check install --no-deps "${2:?fresh needs a wheel}" >&2
     echo "$PWD/.tools/python-fresh/bin"
     ;;
-  *) stop "python.sh knows wheel, test and fresh, not '${1:-}'" "read the head of scripts/python.sh" ;;
+  *) stop "python.sh knows wheel, test, s3 and fresh, not '${1:-}'" "read the head of scripts/python.sh" ;;
 esac

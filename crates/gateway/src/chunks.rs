@@ -214,6 +214,10 @@ impl<S: Source> Source for Chunks<S> {
         }
     }
 
+    fn trailing(&self) -> Vec<&str> {
+        self.trailers.keys().map(String::as_str).collect()
+    }
+
     fn trailer(&self, name: &str) -> Option<&str> {
         self.trailers.get(name).map(String::as_str)
     }

@@ -63,9 +63,19 @@ pub(crate) fn check_write(request: &Request, object: Option<&Attributes>) -> Res
         (Some("*"), None) | (None, _) => {}
         (Some(_), _) => return Err(Code::NotImplemented.because("`if-none-match` of a write must be `*`")),
     }
-    match (request.header("if-match"), object) {
-        (Some(_), None) => Err(Code::NoSuchKey.because("`if-match` is given, but there is no object")),
-        (Some(list), Some(object)) if !names(list, &object.etag) => failed("the object's ETag differs"),
+    check_tag(request.header("if-match"), object)
+}
+
+/// Checks that an object has one of these tags, if any are given.
+///
+/// # Errors
+/// If there is no object, or its tag is another one.
+pub(crate) fn check_tag(list: Option<&str>, object: Option<&Attributes>) -> Result<(), Fault> {
+    match (list, object) {
+        (Some(_), None) => Err(Code::NoSuchKey.because("an ETag is given, but there is no object")),
+        (Some(list), Some(object)) if !names(list, &object.etag) => {
+            Err(Code::PreconditionFailed.because("the object's ETag differs"))
+        }
         _ => Ok(()),
     }
 }

@@ -17,7 +17,7 @@ use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 pub use reading::Opened;
 pub(crate) use uploads::Record;
-pub use uploads::{After, Chosen, Part, Upload, UploadsPage};
+pub use uploads::{After, Chosen, Part, Promise, Upload, UploadsPage};
 
 use crate::attributes::{Attributes, Form, Labels, ReportedChecksum};
 use crate::dates::Moment;

@@ -38,8 +38,6 @@ pub enum Code {
     InvalidRange,
     /// The request contradicts itself.
     InvalidRequest,
-    /// Only one storage class exists.
-    InvalidStorageClass,
     /// A path cannot be decoded as text.
     InvalidUri,
     /// A key has more than 1,024 bytes.
@@ -50,8 +48,6 @@ pub enum Code {
     MaxMessageLengthExceeded,
     /// User metadata has more than 2 KiB.
     MetadataTooLarge,
-    /// The resource does not support the operation.
-    MethodNotAllowed,
     /// The length of a body is not stated.
     MissingContentLength,
     /// The bucket does not exist.
@@ -102,13 +98,11 @@ impl Code {
             Code::InvalidPartOrder => ("InvalidPartOrder", 400),
             Code::InvalidRange => ("InvalidRange", 416),
             Code::InvalidRequest => ("InvalidRequest", 400),
-            Code::InvalidStorageClass => ("InvalidStorageClass", 400),
             Code::InvalidUri => ("InvalidURI", 400),
             Code::KeyTooLong => ("KeyTooLongError", 400),
             Code::MalformedXml => ("MalformedXML", 400),
             Code::MaxMessageLengthExceeded => ("MaxMessageLengthExceeded", 400),
             Code::MetadataTooLarge => ("MetadataTooLarge", 400),
-            Code::MethodNotAllowed => ("MethodNotAllowed", 405),
             Code::MissingContentLength => ("MissingContentLength", 411),
             Code::NoSuchBucket => ("NoSuchBucket", 404),
             Code::NoSuchKey => ("NoSuchKey", 404),

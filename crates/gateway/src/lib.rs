@@ -2,8 +2,8 @@
 //!
 //! From the outside to the inside:
 //!
-//! - `server` is HTTP, with one thread per request in progress, and all limits; `service` holds the
-//!   operations, and `request` and `reply` their input and output.
+//! - `server` is HTTP, with one thread per request in progress, and all limits; `allowed` lists what a
+//!   request may ask for, `service` holds the operations, and `request` and `reply` their input and output.
 //! - `signature`, `chunks`, `checksums` and `payload` check that a request and its body were sent by the
 //!   owner of the secret.
 //! - `depot` keeps buckets and objects in the store: `manifest` records where the bytes of large objects are,
@@ -16,6 +16,7 @@
 //! What is deliberately absent: versions, tags, policies, encryption, and listening on any address other than
 //! loopback unless the caller asks for it.
 
+mod allowed;
 mod attributes;
 mod checksums;
 mod chunks;
@@ -23,6 +24,7 @@ mod conditions;
 mod credentials;
 mod dates;
 mod depot;
+mod doors;
 mod escape;
 mod fault;
 pub mod hostile;

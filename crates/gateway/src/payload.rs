@@ -114,6 +114,12 @@ impl<'s> Payload<'s> {
         }
     }
 
+    /// The algorithm of the checksum that the request chose.
+    #[must_use]
+    pub(crate) fn algorithm(&self) -> Option<Algorithm> {
+        self.checksum.as_ref().map(|(algorithm, _, _)| *algorithm)
+    }
+
     /// The length of the whole body in bytes.
     #[must_use]
     pub fn length(&self) -> u64 {
@@ -169,6 +175,7 @@ impl<'s> Payload<'s> {
         if !self.run.is_empty() || self.source.next()?.is_some() {
             return Err(Code::InvalidRequest.because("the body is longer than its length"));
         }
+        self.check_announced()?;
         let md5: [u8; 16] = self.md5.finalize().into();
         if self.content_md5.is_some_and(|want| want != md5) {
             return Err(Code::BadDigest.because("the body does not match Content-MD5"));
@@ -196,6 +203,24 @@ impl<'s> Payload<'s> {
             return Err(Code::BadDigest.because(format!("the body's {} differs", algorithm.name())));
         }
         Ok(Digests { md5, checksum: Some((algorithm, found)) })
+    }
+}
+
+impl Payload<'_> {
+    /// Refuses a checksum after the body that the request did not announce: it is compared with nothing.
+    fn check_announced(&self) -> Result<(), Fault> {
+        let announced = match &self.checksum {
+            Some((algorithm, _, Want::Trailer)) => Some(algorithm.header()),
+            _ => None,
+        };
+        let names = self.source.trailing();
+        let mut checksums = names.into_iter().filter(|name| name.starts_with("x-amz-checksum-"));
+        match checksums.find(|name| announced.as_deref() != Some(*name)) {
+            Some(name) => {
+                Err(Code::InvalidRequest.because(format!("the trailer `{name}` is not in x-amz-trailer")))
+            }
+            None => Ok(()),
+        }
     }
 }
 
@@ -301,6 +326,11 @@ mod tests {
             (with("AAAAAAAAAAA="), Code::BadDigest),
             (with("AA=="), Code::InvalidRequest),
             (body(""), Code::InvalidRequest),
+            // The second one is compared with nothing.
+            (
+                body(&format!("x-amz-checksum-crc64nvme:{right}\r\nx-amz-checksum-sha512:AA==\r\n")),
+                Code::InvalidRequest,
+            ),
         ] {
             let found = end(&headers, BodyRule::Chunks, &body).map_err(|fault| fault.code);
             assert_eq!(found, Err(want));

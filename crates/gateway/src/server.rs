@@ -1,7 +1,10 @@
 //! The gateway on the network: HTTP/1.1 by hyper in one thread, and a thread per request in progress.
 //!
-//! Everything is bounded: connections, requests in progress, waiting requests, the bytes of a body that have
-//! arrived but not been taken, and the time that either side may be silent.
+//! Everything is bounded: connections of each kind, requests in progress, waiting requests, the bytes of a
+//! body that have arrived but not been taken, and the time that either side may be silent.
+//!
+//! A request that is not signed, or asks for what this gateway lacks, is refused once its head has arrived:
+//! it waits for no other request, its body is not received, and its connection ends.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -21,15 +24,20 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio::time::timeout;
 
+use crate::doors::{Busy, Doors, Limits, Visit};
 use crate::fault::{Code, Fault};
 use crate::reply::{Body, Reply};
 use crate::request::Request;
-use crate::service::Service;
+use crate::service::{Admitted, Service};
 use crate::shelf::Shelf;
 use crate::source::Source;
 
-/// The most connections; further ones wait until one has ended.
-const CONNECTIONS_MAX: usize = 512;
+/// The most connections of strangers and of others. A stranger needs one only while the head of its request
+/// arrives.
+const LIMITS: Limits = Limits { strangers: 112, known: 384 };
+
+/// The most sockets: all connections, and those that are to end and have not yet done so.
+const SOCKETS_MAX: usize = LIMITS.strangers + LIMITS.known + 16;
 
 /// The most requests in progress. Each holds a piece in memory.
 const REQUESTS_MAX: usize = 24;
@@ -49,14 +57,22 @@ const END_TIME: Duration = Duration::from_secs(60);
 /// How often `stopped` is checked.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The most bytes of an unwanted body that are read so that the reply is not lost.
-const DRAIN_MAX: u64 = 8 << 20;
+/// The least rate of a body in bytes per second, once [`SILENCE_MAX`] has been waited for it: a client that
+/// sends a byte a minute keeps a place from others. Slower than any link of our time.
+const RATE_MIN: u64 = 1 << 10;
+
+/// After a refusal a connection is read for this long, through silences and for bytes up to these limits. If
+/// it were closed before the client has sent all, the client could lose the reply.
+const LINGER_TIME: Duration = Duration::from_secs(30);
+const LINGER_SILENCE: Duration = Duration::from_secs(2);
+const LINGER_MAX: usize = 8 << 20;
 
 /// The most runs of bytes in transit between the threads.
 const RUNS: usize = 4;
 
 struct Shared<S> {
     service: Arc<Service<S>>,
+    doors: Arc<Doors>,
     turns: Arc<Semaphore>,
     waiting: AtomicUsize,
     answered: AtomicU64,
@@ -66,6 +82,7 @@ impl<S> Shared<S> {
     fn new(service: Arc<Service<S>>) -> Shared<S> {
         Shared {
             service,
+            doors: Doors::new(LIMITS),
             turns: Arc::new(Semaphore::new(REQUESTS_MAX)),
             waiting: AtomicUsize::new(0),
             answered: AtomicU64::new(0),
@@ -101,17 +118,28 @@ async fn accept<S: Shelf + 'static>(
 ) -> std::io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
     let (end, ending) = watch::channel(false);
-    let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let room = Arc::new(Semaphore::new(SOCKETS_MAX));
     while !stopped() {
         let Ok(place) = timeout(LOOK, Arc::clone(&room).acquire_owned()).await else { continue };
         match timeout(LOOK, listener.accept()).await {
             Err(_) => {}
             // The client has disconnected already, or no file handles are left.
-            Ok(Err(_)) => tokio::time::sleep(LOOK).await,
+            Ok(Err(_)) => {
+                shared.doors.make_room();
+                tokio::time::sleep(LOOK).await;
+            }
             Ok(Ok((stream, _))) => {
                 let (shared, ending) = (Arc::clone(shared), ending.clone());
+                let (visit, left) = shared.doors.enter();
                 tokio::spawn(async move {
-                    connection(stream, shared, ending).await;
+                    let mut served = std::pin::pin!(connection(stream, visit, shared, ending));
+                    let mut left = std::pin::pin!(left);
+                    // What it returns does not matter: either the connection has ended, or it is to end.
+                    std::future::poll_fn(|context| match served.as_mut().poll(context) {
+                        Poll::Pending => left.as_mut().poll(context).map(|_| ()),
+                        ended => ended,
+                    })
+                    .await;
                     drop(place);
                 });
             }
@@ -120,43 +148,67 @@ async fn accept<S: Shelf + 'static>(
     drop(listener);
     // Without connections there is no receiver.
     let _ = end.send(true);
-    let _ = timeout(END_TIME, room.acquire_many(CONNECTIONS_MAX as u32)).await;
+    let _ = timeout(END_TIME, room.acquire_many(SOCKETS_MAX as u32)).await;
     Ok(())
 }
 
 async fn connection<S: Shelf + 'static>(
     stream: tokio::net::TcpStream,
+    visit: Arc<Visit>,
     shared: Arc<Shared<S>>,
     ending: watch::Receiver<bool>,
 ) {
     // If this fails, replies are slightly delayed.
     let _ = stream.set_nodelay(true);
-    converse(TokioIo::new(stream), shared, ending).await;
+    let stream = converse(TokioIo::new(stream), Arc::clone(&visit), shared, ending).await;
+    // If the client does not end it, time does; until then it has its place.
+    let _ = timeout(LINGER_TIME, linger(stream.into_inner())).await;
+    drop(visit);
 }
 
-/// Serves the requests of one connection.
-async fn converse<S: Shelf + 'static>(
-    stream: impl hyper::rt::Read + hyper::rt::Write + Unpin,
+/// Ends the sending side, and reads what still arrives.
+async fn linger(mut stream: tokio::net::TcpStream) {
+    let end =
+        std::future::poll_fn(|context| tokio::io::AsyncWrite::poll_shutdown(Pin::new(&mut stream), context));
+    if end.await.is_err() {
+        return;
+    }
+    let (mut left, mut bytes) = (LINGER_MAX, vec![0; 16 << 10]);
+    while left > 0 && matches!(timeout(LINGER_SILENCE, stream.readable()).await, Ok(Ok(()))) {
+        match stream.try_read(&mut bytes) {
+            Ok(0) => return,
+            Ok(length) => left = left.saturating_sub(length),
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+            Err(_) => return,
+        }
+    }
+}
+
+/// Serves the requests of one connection, and returns it when no more will come.
+async fn converse<S: Shelf + 'static, T: hyper::rt::Read + hyper::rt::Write + Unpin>(
+    stream: T,
+    visit: Arc<Visit>,
     shared: Arc<Shared<S>>,
     mut ending: watch::Receiver<bool>,
-) {
-    let service = service_fn(move |request| handle(Arc::clone(&shared), request));
-    let connection = http1::Builder::new()
+) -> T {
+    let service =
+        service_fn(move |request| Box::pin(handle(Arc::clone(&visit), Arc::clone(&shared), request)));
+    let mut connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIME)
         .serve_connection(stream, service);
-    let mut connection = std::pin::pin!(connection);
     let mut ending = std::pin::pin!(async move { ending.wait_for(|ends| *ends).await.map(|_| ()) });
     let mut is_ending = false;
     let both = std::future::poll_fn(|context| {
         if !is_ending && ending.as_mut().poll(context).is_ready() {
             is_ending = true;
-            connection.as_mut().graceful_shutdown();
+            Pin::new(&mut connection).graceful_shutdown();
         }
-        connection.as_mut().poll(context)
+        connection.poll_without_shutdown(context)
     });
     // An error of a broken connection need not be reported.
     let _ = both.await;
+    connection.into_parts().io
 }
 
 /// Serves the requests of one connection that is not a socket.
@@ -166,7 +218,9 @@ pub(crate) fn serve_one<S: Shelf + 'static>(
 ) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     let (_end, ending) = watch::channel(false);
-    runtime.block_on(converse(stream, Arc::new(Shared::new(service)), ending));
+    let shared = Arc::new(Shared::new(service));
+    let (visit, _left) = shared.doors.enter();
+    runtime.block_on(converse(stream, visit, shared, ending));
     runtime.shutdown_timeout(Duration::from_secs(1));
     Ok(())
 }
@@ -183,6 +237,7 @@ impl Drop for Waits<'_> {
 }
 
 async fn handle<S: Shelf + 'static>(
+    visit: Arc<Visit>,
     shared: Arc<Shared<S>>,
     request: hyper::Request<Incoming>,
 ) -> Result<Answer, Infallible> {
@@ -190,10 +245,15 @@ async fn handle<S: Shelf + 'static>(
     let (parts, body) = request.into_parts();
     let target = parts.uri.path_and_query().map_or("/", |target| target.as_str());
     let headers = parts.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
-    let refused = |fault: Fault| Ok(answer_of(Reply::fault(&fault, parts.uri.path()), number).0);
-    let request = match Request::new(parts.method.as_str(), target, headers) {
-        Ok(request) => request,
+    let refused = |fault: Fault| Ok(refusal(&fault, parts.method.as_str(), parts.uri.path(), number));
+    let admitted = Request::new(parts.method.as_str(), target, headers)
+        .and_then(|request| shared.service.admit(&request).map(|admitted| (request, admitted)));
+    let (request, admitted) = match admitted {
+        Ok(admitted) => admitted,
         Err(fault) => return refused(fault),
+    };
+    let Some(busy) = visit.begin() else {
+        return refused(Code::SlowDown.because("too many connections are busy: retry later"));
     };
     let turn = match Arc::clone(&shared.turns).try_acquire_owned() {
         Ok(turn) => turn,
@@ -212,14 +272,24 @@ async fn handle<S: Shelf + 'static>(
     let (tell, answered) = oneshot::channel();
     tokio::task::spawn_blocking(move || {
         let arriving = Arriving { start: Some(start), taken, is_whole: false };
-        work(&shared.service, &request, arriving, number, tell);
+        work(&shared.service, &request, admitted, arriving, number, tell);
         drop(turn);
     });
     match answered.await {
-        Ok(answer) => Ok(answer),
+        Ok(mut answer) => {
+            answer.body_mut().busy = Some(busy);
+            Ok(answer)
+        }
         // The thread has panicked, and has reported why.
         Err(_) => refused(Code::InternalError.because("the gateway failed on this request")),
     }
+}
+
+/// A reply to a request of which only the head was read: no more is read, so the connection ends with it.
+fn refusal(fault: &Fault, method: &str, path: &str, number: u64) -> Answer {
+    let reply = Reply::fault(fault, path);
+    let reply = if method == "HEAD" { Reply::empty(reply.status) } else { reply };
+    answer_of(reply.with("connection", "close"), number).0
 }
 
 /// Reads a body once it is wanted: until then a client that sent `Expect` waits.
@@ -227,14 +297,22 @@ async fn pump(mut body: Incoming, started: oneshot::Receiver<()>, runs: mpsc::Se
     if started.await.is_err() {
         return;
     }
+    let (mut waited, mut arrived) = (Duration::ZERO, 0);
     loop {
         let frame = std::future::poll_fn(|context| Pin::new(&mut body).poll_frame(context));
-        let run = match timeout(SILENCE_MAX, frame).await {
+        // Only the client's time counts, and not that of the store behind `runs`.
+        let since = tokio::time::Instant::now();
+        let frame = timeout(patience(waited, arrived), frame).await;
+        waited += since.elapsed();
+        let run = match frame {
             Err(_) => Err(Code::RequestTimeout.because("the body did not arrive in time")),
             Ok(None) => return,
             Ok(Some(Err(_))) => Err(Code::IncompleteBody.because("the connection closed within the body")),
             Ok(Some(Ok(frame))) => match frame.into_data() {
-                Ok(run) if !run.is_empty() => Ok(run),
+                Ok(run) if !run.is_empty() => {
+                    arrived += run.len() as u64;
+                    Ok(run)
+                }
                 _ => continue,
             },
         };
@@ -243,6 +321,12 @@ async fn pump(mut body: Incoming, started: oneshot::Receiver<()>, runs: mpsc::Se
             return;
         }
     }
+}
+
+/// How long to wait for the next bytes of a body, of which `arrived` have come in the time `waited`.
+fn patience(waited: Duration, arrived: u64) -> Duration {
+    let all = SILENCE_MAX + Duration::from_secs(arrived / RATE_MIN);
+    all.saturating_sub(waited).min(SILENCE_MAX)
 }
 
 /// A body that arrives over the network.
@@ -273,14 +357,20 @@ impl Source for Arriving {
 fn work<S: Shelf>(
     service: &Service<S>,
     request: &Request,
+    admitted: Admitted,
     mut arriving: Arriving,
     number: u64,
     tell: oneshot::Sender<Answer>,
 ) {
-    let mut reply = service.answer(request, &mut arriving);
-    drain(request, &mut arriving);
+    let mut reply = service.perform(request, admitted, &mut arriving);
+    // The rest of a body that nobody wanted is not waited for while others wait for this place: the
+    // connection ends with the reply.
+    if is_left(request, &arriving) {
+        reply = reply.with("connection", "close");
+    }
     if request.method == "HEAD" && reply.status >= 400 {
-        reply = Reply::empty(reply.status);
+        reply.body = Body::Bytes(Bytes::new());
+        reply.headers.retain(|(name, _)| name == "connection");
     }
     let (answer, stream) = answer_of(reply, number);
     // If there is no receiver, the connection has ended.
@@ -297,14 +387,11 @@ fn work<S: Shelf>(
     }
 }
 
-/// Reads the rest of a short body: a reply sent before that could be lost.
-fn drain(request: &Request, arriving: &mut Arriving) {
+/// Whether a part of the body has not been received.
+fn is_left(request: &Request, arriving: &Arriving) -> bool {
     let length = request.number("content-length").ok().flatten();
-    let asks = request.header("expect").is_some() && arriving.start.is_some();
-    if asks || arriving.is_whole || !length.is_some_and(|length| (1..=DRAIN_MAX).contains(&length)) {
-        return;
-    }
-    while let Ok(Some(_)) = arriving.next() {}
+    let has_body = length.is_some_and(|length| length > 0) || request.header("transfer-encoding").is_some();
+    has_body && !arriving.is_whole
 }
 
 type Stream<'d> = (Box<dyn Source + 'd>, mpsc::Sender<Result<Bytes, Fault>>);
@@ -314,14 +401,14 @@ fn answer_of(reply: Reply<'_>, number: u64) -> (Answer, Option<Stream<'_>>) {
     let declared = reply.headers.iter().find(|(name, _)| name == "content-length");
     let length = declared.and_then(|(_, length)| length.parse().ok()).unwrap_or_default();
     let (sent, stream) = match reply.body {
-        Body::Bytes(bytes) => (Sent::Whole(bytes), None),
+        Body::Bytes(bytes) => (Run::Whole(bytes), None),
         Body::Stream(source) => {
             // One piece waits to be sent while the next is read.
             let (runs, taken) = mpsc::channel(1);
-            (Sent::Stream { taken, left: length }, Some((source, runs)))
+            (Run::Stream { taken, left: length }, Some((source, runs)))
         }
     };
-    let mut answer = hyper::Response::new(sent);
+    let mut answer = hyper::Response::new(Sent { run: sent, busy: None });
     *answer.status_mut() =
         hyper::StatusCode::from_u16(reply.status).unwrap_or(hyper::StatusCode::INTERNAL_SERVER_ERROR);
     let id = [
@@ -339,7 +426,14 @@ fn answer_of(reply: Reply<'_>, number: u64) -> (Answer, Option<Stream<'_>>) {
 }
 
 /// The body of a reply.
-enum Sent {
+struct Sent {
+    run: Run,
+    /// The request, which is in progress until its reply has been sent.
+    busy: Option<Busy>,
+}
+
+/// The bytes of a reply.
+enum Run {
     Whole(Bytes),
     Stream { taken: mpsc::Receiver<Result<Bytes, Fault>>, left: u64 },
 }
@@ -352,12 +446,12 @@ impl HttpBody for Sent {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Fault>>> {
-        match &mut *self {
-            Sent::Whole(bytes) => {
+        match &mut self.run {
+            Run::Whole(bytes) => {
                 let bytes = std::mem::take(bytes);
                 Poll::Ready((!bytes.is_empty()).then(|| Ok(Frame::data(bytes))))
             }
-            Sent::Stream { taken, left } => taken.poll_recv(context).map(|run| match run {
+            Run::Stream { taken, left } => taken.poll_recv(context).map(|run| match run {
                 Some(Ok(run)) => {
                     *left = left.saturating_sub(run.len() as u64);
                     Some(Ok(Frame::data(run)))
@@ -370,16 +464,16 @@ impl HttpBody for Sent {
     }
 
     fn is_end_stream(&self) -> bool {
-        match self {
-            Sent::Whole(bytes) => bytes.is_empty(),
-            Sent::Stream { left, .. } => *left == 0,
+        match &self.run {
+            Run::Whole(bytes) => bytes.is_empty(),
+            Run::Stream { left, .. } => *left == 0,
         }
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(match self {
-            Sent::Whole(bytes) => bytes.len() as u64,
-            Sent::Stream { left, .. } => *left,
+        SizeHint::with_exact(match &self.run {
+            Run::Whole(bytes) => bytes.len() as u64,
+            Run::Stream { left, .. } => *left,
         })
     }
 }
@@ -389,3 +483,6 @@ impl HttpBody for Sent {
 pub fn is_loopback(address: &SocketAddr) -> bool {
     address.ip().is_loopback()
 }
+
+#[cfg(test)]
+mod tests;

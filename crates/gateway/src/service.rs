@@ -4,6 +4,7 @@ mod buckets;
 mod objects;
 mod uploads;
 
+use crate::allowed::{Operation, operation, refuse_browsers};
 use crate::credentials::Credentials;
 use crate::dates::Moment;
 use crate::depot::Depot;
@@ -13,7 +14,7 @@ use crate::payload::Payload;
 use crate::reply::Reply;
 use crate::request::Request;
 use crate::shelf::Shelf;
-use crate::signature::verify;
+use crate::signature::{BodyRule, verify};
 use crate::source::Source;
 use crate::xml::{Element, Writer, parse};
 
@@ -22,39 +23,6 @@ const DOCUMENT_MAX: u64 = 4 << 20;
 
 /// The owner of all buckets and objects.
 const OWNER: &str = "towtank";
-
-/// Subresources of buckets and objects in S3 that this gateway lacks.
-const LACKING: [&str; 29] = [
-    "accelerate",
-    "acl",
-    "analytics",
-    "attributes",
-    "cors",
-    "encryption",
-    "intelligent-tiering",
-    "inventory",
-    "legal-hold",
-    "lifecycle",
-    "logging",
-    "metrics",
-    "notification",
-    "object-lock",
-    "ownershipControls",
-    "policy",
-    "policyStatus",
-    "publicAccessBlock",
-    "renameObject",
-    "replication",
-    "requestPayment",
-    "restore",
-    "retention",
-    "select",
-    "session",
-    "torrent",
-    "versionId",
-    "versions",
-    "website",
-];
 
 /// The operations on a depot, for callers with its credentials.
 pub struct Service<S> {
@@ -76,55 +44,101 @@ impl<S: Shelf> Service<S> {
         &self.depot
     }
 
-    /// Handles a request. Its body comes from `source`, which need not be read to its end.
-    pub fn answer(&self, request: &Request, source: &mut dyn Source) -> Reply<'_> {
-        let answered = self.checked(request, source);
-        answered.unwrap_or_else(|fault| Reply::fault(&fault, &request.path))
+    /// Checks who has signed a request, and whether this gateway knows all that it asks for. Neither its body
+    /// nor the store is read.
+    ///
+    /// # Errors
+    /// If it is not signed, or asks for something that this gateway lacks.
+    pub(crate) fn admit(&self, request: &Request) -> Result<Admitted, Fault> {
+        refuse_browsers(request)?;
+        let rule = verify(request, &self.keys, (self.now)())?;
+        Ok(Admitted { operation: operation(request)?, rule })
     }
 
-    fn checked(&self, request: &Request, source: &mut dyn Source) -> Result<Reply<'_>, Fault> {
-        let rule = verify(request, &self.keys, (self.now)())?;
-        // The version `null` is the only one that exists.
-        let is_lacking = |(key, value): &&(String, String)| {
-            LACKING.contains(&key.as_str()) && (key != "versionId" || value != "null")
-        };
-        if let Some((key, _)) = request.parameters.iter().find(is_lacking) {
-            return Err(Code::NotImplemented.because(format!("`{key}` is not implemented")));
+    /// Handles a request. Its body comes from `source`, which need not be read to its end.
+    pub fn answer(&self, request: &Request, source: &mut dyn Source) -> Reply<'_> {
+        match self.admit(request) {
+            Ok(admitted) => self.perform(request, admitted, source),
+            Err(fault) => Reply::fault(&fault, &request.path),
         }
+    }
+
+    /// Handles a request that was admitted.
+    pub(crate) fn perform(
+        &self,
+        request: &Request,
+        admitted: Admitted,
+        source: &mut dyn Source,
+    ) -> Reply<'_> {
+        let Admitted { operation, rule } = admitted;
         let payload = || Payload::of_request(request, rule, Borrowed(source));
-        match request.resource() {
-            (None, _) => match request.method.as_str() {
-                "GET" | "HEAD" => Ok(self.list_buckets()),
-                _ => Err(not_allowed(request)),
-            },
-            (Some(bucket), None) => self.of_bucket(request, bucket, payload),
-            (Some(bucket), Some(key)) => self.of_object(request, &Place::new(bucket, key)?, payload),
+        let performed = match request.resource() {
+            (None, _) => self.list_buckets(request),
+            (Some(bucket), None) => self.of_bucket(request, operation, bucket, payload),
+            (Some(bucket), Some(key)) => {
+                Place::new(bucket, key).and_then(|place| self.of_object(request, operation, &place, payload))
+            }
+        };
+        performed.unwrap_or_else(|fault| Reply::fault(&fault, &request.path))
+    }
+
+    fn of_bucket<'s>(
+        &self,
+        request: &Request,
+        operation: Operation,
+        bucket: &str,
+        payload: impl FnOnce() -> Result<Payload<'s>, Fault>,
+    ) -> Result<Reply<'_>, Fault> {
+        match operation {
+            Operation::CreateBucket => self.make_bucket(bucket, payload()?),
+            Operation::HeadBucket => self.head_bucket(bucket),
+            Operation::DeleteBucket => self.remove_bucket(bucket),
+            Operation::GetBucketLocation => self.about(bucket, "LocationConstraint"),
+            Operation::GetBucketVersioning => self.about(bucket, "VersioningConfiguration"),
+            Operation::ListMultipartUploads => self.list_uploads(request, bucket),
+            Operation::ListObjects => self.list_first(request, bucket),
+            Operation::ListObjectsV2 => self.list_second(request, bucket),
+            Operation::ListObjectVersions => self.list_versions(request, bucket),
+            Operation::DeleteObjects => self.delete_many(bucket, payload()?),
+            other => Err(misplaced(other)),
         }
     }
 
     fn of_object<'s>(
         &self,
         request: &Request,
+        operation: Operation,
         place: &Place,
         payload: impl FnOnce() -> Result<Payload<'s>, Fault>,
     ) -> Result<Reply<'_>, Fault> {
-        let has = |name: &str| request.parameter(name).is_some();
-        match request.method.as_str() {
-            "GET" | "HEAD" if has("tagging") => self.tags(place),
-            _ if has("tagging") => Err(Code::NotImplemented.because("tags are not implemented")),
-            "GET" if has("uploadId") => self.list_parts(request, place),
-            "GET" => self.get(request, place),
-            "HEAD" => self.head(request, place),
-            "PUT" if has("uploadId") => self.put_part(request, place, payload),
-            "PUT" if request.header("x-amz-copy-source").is_some() => self.copy(request, place),
-            "PUT" => self.put(request, place, payload()?),
-            "DELETE" if has("uploadId") => self.abort(request, place),
-            "DELETE" => self.delete(request, place),
-            "POST" if has("uploads") => self.begin_upload(request, place),
-            "POST" if has("uploadId") => self.complete(request, place, payload()?),
-            _ => Err(not_allowed(request)),
+        match operation {
+            Operation::GetObject => self.get(request, place),
+            Operation::HeadObject => self.head(request, place),
+            Operation::GetObjectTagging => self.tags(place),
+            Operation::PutObject => self.put(request, place, payload()?),
+            Operation::CopyObject => self.copy(request, place),
+            Operation::DeleteObject => self.delete(request, place),
+            Operation::CreateMultipartUpload => self.begin_upload(request, place),
+            Operation::UploadPart => self.put_part(request, place, payload()?),
+            Operation::UploadPartCopy => self.copy_part(request, place),
+            Operation::CompleteMultipartUpload => self.complete(request, place, payload()?),
+            Operation::AbortMultipartUpload => self.abort(request, place),
+            Operation::ListParts => self.list_parts(request, place),
+            other => Err(misplaced(other)),
         }
     }
+}
+
+/// A request that is signed, and of which everything is known.
+#[derive(Debug)]
+pub(crate) struct Admitted {
+    operation: Operation,
+    rule: BodyRule,
+}
+
+/// The list of operations says what each is about, so this is a mistake in the list.
+fn misplaced(operation: Operation) -> Fault {
+    Code::NotImplemented.because(format!("{operation:?} is not implemented here"))
 }
 
 /// A borrowed source.
@@ -138,10 +152,6 @@ impl Source for Borrowed<'_> {
     fn trailer(&self, name: &str) -> Option<&str> {
         self.0.trailer(name)
     }
-}
-
-fn not_allowed(request: &Request) -> Fault {
-    Code::MethodNotAllowed.because(format!("`{}` is not supported on this resource", request.method))
 }
 
 fn document(payload: Payload<'_>, name: &str) -> Result<Element, Fault> {
@@ -165,4 +175,4 @@ fn owner(writer: &mut Writer, name: &'static str) {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -109,6 +109,10 @@ pub fn verify(request: &Request, keys: &Credentials, now: Moment) -> Result<Body
     let claim = match request.header("authorization") {
         Some(text) => in_header(request, text)?,
         None if request.parameter("X-Amz-Algorithm").is_some() => in_address(request)?,
+        // Botocore makes such addresses unless it is given `signature_version="s3v4"`.
+        None if request.parameter("AWSAccessKeyId").is_some() => {
+            return Err(Code::AccessDenied.because("only addresses with version 4 signatures are accepted"));
+        }
         None => return Err(Code::AccessDenied.because("the request is not signed")),
     };
     let Claim { scope: [day, region, service, last], .. } = &claim;

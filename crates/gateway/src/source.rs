@@ -14,6 +14,11 @@ pub trait Source {
 
     /// A header after the body, by its lower-case name, once the last run has arrived.
     fn trailer(&self, name: &str) -> Option<&str>;
+
+    /// The names of all headers that followed the bytes.
+    fn trailing(&self) -> Vec<&str> {
+        Vec::new()
+    }
 }
 
 /// Runs that are in memory.

@@ -18,12 +18,22 @@ struct Gateway {
 
 impl Gateway {
     fn start(cluster: &Cluster) -> Gateway {
-        let mut child = cluster
-            .command(&["gateway"])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the command can be run");
+        Gateway::of(cluster, cluster.command(&["gateway"]))
+    }
+
+    /// A gateway that may have few files open.
+    fn with_few_files(cluster: &Cluster, files: usize) -> Gateway {
+        let plain = cluster.command(&["gateway"]);
+        let mut command = Command::new("sh");
+        command.args(["-c", "ulimit -n $0; exec \"$@\"", &files.to_string()]);
+        command.arg(plain.get_program()).args(plain.get_args());
+        command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        Gateway::of(cluster, command)
+    }
+
+    fn of(cluster: &Cluster, mut command: Command) -> Gateway {
+        let mut child =
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command can be run");
         let mut line = String::new();
         let stdout = child.stdout.take().expect("it is piped");
         BufReader::new(stdout).read_line(&mut line).expect("it says where it is");
@@ -47,12 +57,20 @@ impl Gateway {
 
     /// Runs a part of `s3.py`. Debian's Python has the boto3 of Debian.
     fn boto(&self, part: &str) {
-        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/store/s3.py");
-        let mut command = bare("/usr/bin/python3");
-        command.args([script, part, &self.endpoint]).envs(self.keys.iter().cloned());
-        let said =
-            Said::of(&command.output().expect("Debian's Python is there: scripts/setup.sh packages test"));
+        self.boto_of("/usr/bin/python3", part);
+    }
+
+    fn boto_of(&self, python: &str, part: &str) {
+        let said = self.script(python, "s3.py", part);
         assert_eq!((said.code, said.stdout.as_str()), (0, "done\n"), "{}", said.stderr);
+    }
+
+    /// Runs a script with an argument and the address of the gateway.
+    fn script(&self, python: &str, name: &str, argument: &str) -> Said {
+        let script = format!("{}/tests/store/{name}", env!("CARGO_MANIFEST_DIR"));
+        let mut command = bare(python);
+        command.args([&script, argument, &self.endpoint]).envs(self.keys.iter().cloned());
+        Said::of(&command.output().expect("Python is there: scripts/setup.sh packages test"))
     }
 
     fn rclone(&self, words: &[&str]) -> String {
@@ -115,6 +133,100 @@ fn boto3_is_answered() {
     assert_eq!(left(&cluster, "s3/"), Vec::<String>::new());
     gateway.end();
     cluster.verified();
+}
+
+/// Python with the newest boto3 that this project knows, which `scripts/python.sh` installs.
+fn newest() -> String {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let mut command = Command::new("scripts/python.sh");
+    let said = Said::of(&command.arg("s3").current_dir(root).output().expect("the checkout has it"));
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    format!("{}/python", said.stdout.trim())
+}
+
+/// The table of what S3 knows, in the crate of the gateway.
+const TABLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../gateway/src/allowed/model.tsv");
+
+/// The newest boto3 is answered too, and of all that it can ask for, what is not honoured gets 501.
+#[test]
+fn the_newest_botocore_gets_what_the_table_says() {
+    let python = newest();
+    let cluster = Cluster::up("botocore", &["--osds", "1", "--replicas", "1", "--groups", "1"]);
+    let gateway = Gateway::start(&cluster);
+    gateway.boto_of(&python, "all");
+    gateway.boto_of(&python, "again");
+    let said = gateway.script(&python, "s3_model.py", TABLE);
+    assert_eq!((said.code, said.stdout.starts_with("done: ")), (0, true), "{}{}", said.stdout, said.stderr);
+    // Planted: a table with other verdicts.
+    let planted = cluster.0.join("model.tsv");
+    let lines = std::fs::read_to_string(TABLE).expect("the checkout has it");
+    let wrong: Vec<String> =
+        lines
+            .lines()
+            .filter(|line| line.starts_with("DeleteBucketCors\t") || line.starts_with("HeadBucket\t-\t"))
+            .map(|line| {
+                if line.ends_with("yes") { line.replace("yes", "no") } else { line.replace("\tno", "\tyes") }
+            })
+            .collect();
+    std::fs::write(&planted, wrong.join("\n")).expect("it can be written");
+    let said = gateway.script(&python, "s3_model.py", planted.to_str().expect("it is text"));
+    for what in ["DeleteBucketCors - ", "HeadBucket - "] {
+        assert!(said.code == 1 && said.stdout.contains(what), "{what}: {}{}", said.stdout, said.stderr);
+    }
+    gateway.end();
+}
+
+/// The table has every operation and parameter that the newest botocore knows. A line that is taken out
+/// stands for one that a newer botocore adds.
+#[test]
+fn what_a_newer_botocore_adds_is_named() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let python = newest();
+    let check = |table: &std::path::Path| {
+        let mut command = bare(&python);
+        command.args(["scripts/s3-model.py", "--check", "--table"]).arg(table).current_dir(root);
+        Said::of(&command.output().expect("it can be run"))
+    };
+    let said = check(TABLE.as_ref());
+    assert_eq!((said.code, said.stdout.as_str()), (0, ""), "{}", said.stderr);
+    let lines = std::fs::read_to_string(TABLE).expect("the checkout has it");
+    let planted: Vec<&str> = lines
+        .lines()
+        .filter(|line| !line.contains("x-amz-write-offset-bytes") && !line.starts_with("RenameObject\t"))
+        .collect();
+    let file = std::env::temp_dir().join(format!("towtank-model-{}.tsv", std::process::id()));
+    std::fs::write(&file, planted.join("\n")).expect("it can be written");
+    let said = check(&file);
+    std::fs::remove_file(&file).expect("it was written");
+    for what in ["PutObject WriteOffsetBytes", "RenameObject - "] {
+        assert!(said.code == 1 && said.stdout.contains(what), "{what}: {}{}", said.stdout, said.stderr);
+    }
+}
+
+/// Seconds of processor time of a process.
+fn processor_seconds(id: u32) -> f64 {
+    let text = std::fs::read_to_string(format!("/proc/{id}/stat")).expect("it runs");
+    let words: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    // The 14th and 15th field, in hundredths of a second.
+    words[11..13].iter().map(|ticks| ticks.parse::<f64>().expect("it is a number") / 100.0).sum()
+}
+
+/// Where silent connections have taken all files, they are closed one after another, and the gateway waits
+/// between its attempts.
+#[test]
+fn a_gateway_without_files_does_not_spin() {
+    let cluster = Cluster::up("files", &["--osds", "1", "--replicas", "1", "--groups", "1"]);
+    let gateway = Gateway::with_few_files(&cluster, 48);
+    let address = gateway.endpoint.trim_start_matches("http://").to_owned();
+    let silent: Vec<_> =
+        (0..100).map(|_| std::net::TcpStream::connect(&address).expect("the backlog has room")).collect();
+    let before = processor_seconds(gateway.child.id());
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    let used = processor_seconds(gateway.child.id()) - before;
+    assert!(used < 0.7, "{used} s of processor time in 2 s");
+    gateway.boto("alive");
+    drop(silent);
+    gateway.end();
 }
 
 /// Clients of the gateway do not notice that a daemon is killed.

@@ -87,7 +87,7 @@ fn upload(
 }
 
 fn complete(depot: &Depot<Arc<Memory>>, key: &str, id: &str, parts: &[Chosen]) -> Result<Attributes, Fault> {
-    depot.complete(&place(key), id, parts, None, &|_| Ok(()), Moment(5))
+    depot.complete(&place(key), id, parts, &Promise::default(), &|_| Ok(()), Moment(5))
 }
 
 #[derive(Clone, Debug)]
@@ -360,10 +360,26 @@ fn checksums_of_uploads_are_those_of_the_whole() {
             true => format!("{}-3", crate::checksums::base64(&joined.end())),
             false => crate::checksums::base64(&whole.end()),
         };
+        let promised = |promise: &Promise<'_>| {
+            depot.complete(&place("a"), &id, &chosen(&parts), promise, &|_| Ok(()), Moment(5))
+        };
         let complete = |want: &str| {
-            depot.complete(&place("a"), &id, &chosen(&parts), Some(want), &|_| Ok(()), Moment(5))
+            let promise = Promise { checksum: Some((algorithm, want)), ..Promise::default() };
+            promised(&promise)
         };
         assert_eq!(complete("AAAA").map_err(|fault| fault.code), Err(Code::BadDigest));
+        let kind = if is_composite { "FULL_OBJECT" } else { "COMPOSITE" };
+        for promise in [
+            Promise { checksum: Some((Algorithm::Sha1, "AAAA")), ..Promise::default() },
+            Promise { kind: Some(kind), ..Promise::default() },
+            Promise { length: Some(1), ..Promise::default() },
+        ] {
+            assert_eq!(
+                promised(&promise).map_err(|fault| fault.code),
+                Err(Code::InvalidRequest),
+                "{promise:?}"
+            );
+        }
         let made = complete(&want).expect("it is as declared").checksum.expect("it has one");
         assert_eq!((made.value, made.is_composite), (want, is_composite));
     }

@@ -46,7 +46,41 @@ pub struct Chosen {
     /// Its ETag, without quotes.
     pub etag: String,
     /// Its checksum in base64, if the caller supplied it.
-    pub checksum: Option<String>,
+    pub checksum: Option<(Algorithm, String)>,
+}
+
+/// What the caller states about the object that an upload makes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Promise<'p> {
+    /// Its checksum in base64.
+    pub checksum: Option<(Algorithm, &'p str)>,
+    /// S3's name for the kind of its checksum.
+    pub kind: Option<&'p str>,
+    /// Its length.
+    pub length: Option<u64>,
+}
+
+impl Promise<'_> {
+    fn check(&self, length: u64, checksum: Option<&ReportedChecksum>) -> Result<(), Fault> {
+        let differs = |what: String| Err(Code::InvalidRequest.because(what));
+        if let Some(want) = self.length.filter(|want| *want != length) {
+            return differs(format!("the parts have {length} bytes, not {want}"));
+        }
+        let kind = checksum.map(ReportedChecksum::kind);
+        if self.kind.is_some() && self.kind != kind {
+            return differs(format!("the checksum's type is {}", kind.unwrap_or("not known")));
+        }
+        let Some((algorithm, want)) = self.checksum else { return Ok(()) };
+        let Some(found) = checksum.filter(|found| found.algorithm == algorithm) else {
+            return differs(format!("the parts have no {}: begin an upload with it", algorithm.name()));
+        };
+        // A composite checksum may be given without the number of parts.
+        let is_it = want == found.value || Some(want) == found.value.split('-').next();
+        match is_it {
+            true => Ok(()),
+            false => Err(Code::BadDigest.because(format!("the parts' {} differs", algorithm.name()))),
+        }
+    }
 }
 
 /// A part that was received.
@@ -204,7 +238,15 @@ impl<S: Shelf> Depot<S> {
             return Err(Code::InvalidArgument.because(format!("part numbers go from 1 to {PARTS_MAX}")));
         }
         let upload = self.upload(place, id)?;
-        payload.choose(upload.checksum.map(|it| it.algorithm));
+        let of_upload = upload.checksum.map(|it| it.algorithm);
+        // Without the upload's checksum of each part there would be none of the object.
+        if let (Some(want), Some(given)) = (of_upload, payload.algorithm())
+            && want != given
+        {
+            let message = format!("the upload has checksums of {}, not {}", want.name(), given.name());
+            return Err(Code::InvalidRequest.because(message));
+        }
+        payload.choose(of_upload);
         let length = payload.length();
         let (segment, digests) = self.write_segment(payload)?;
         let attributes = Attributes {
@@ -248,18 +290,17 @@ impl<S: Shelf> Depot<S> {
         Ok(records)
     }
 
-    /// Makes an object of the parts that the caller names, in order. `want` is the checksum of the whole
-    /// object, if the caller supplied it. If the upload was completed before, the object's attributes are
-    /// returned again.
+    /// Makes an object of the parts that the caller names, in order. If the upload was completed before, the
+    /// object's attributes are returned again.
     ///
-    /// # Errors
-    /// If the upload does not exist, a part is missing, too small or different, or the store does not answer.
+    /// # Errors If the upload does not exist, a part is missing, too small or different, the object is not as
+    /// promised, or the store does not answer.
     pub fn complete(
         &self,
         place: &Place,
         id: &str,
         chosen: &[Chosen],
-        want: Option<&str>,
+        promise: &Promise<'_>,
         condition: Condition<'_>,
         now: Moment,
     ) -> Result<Attributes, Fault> {
@@ -267,7 +308,9 @@ impl<S: Shelf> Depot<S> {
         let upload = match self.upload(place, id) {
             Err(fault) if fault.code == Code::NoSuchUpload => {
                 let made = self.look_at(place)?.filter(|object| object.upload.as_deref() == Some(id));
-                return made.ok_or(fault);
+                let made = made.ok_or(fault)?;
+                promise.check(made.length, made.checksum.as_ref())?;
+                return Ok(made);
             }
             upload => upload?,
         };
@@ -278,11 +321,7 @@ impl<S: Shelf> Depot<S> {
             return Err(Code::EntityTooLarge.because(format!("the object exceeds {OBJECT_MAX} bytes")));
         }
         let checksum = upload.checksum.as_ref().and_then(|kind| sum_up(kind, &picked));
-        if let (Some(want), Some(found)) = (want, &checksum)
-            && want.split('-').next() != found.value.split('-').next()
-        {
-            return Err(Code::BadDigest.because(format!("the parts' {} differs", found.algorithm.name())));
-        }
+        promise.check(length, checksum.as_ref())?;
         let attributes = Attributes {
             labels: upload.labels,
             length,
@@ -406,8 +445,8 @@ fn pick(records: &mut BTreeMap<u32, Record>, chosen: &[Chosen], part_min: u64) -
         if record.attributes.etag != part.etag {
             return Err(fault("has a different ETag"));
         }
-        let sum = record.attributes.checksum.as_ref().map(|it| &it.value);
-        if part.checksum.is_some() && part.checksum.as_ref() != sum {
+        let sum = record.attributes.checksum.as_ref().map(|it| (it.algorithm, it.value.clone()));
+        if part.checksum.is_some() && part.checksum != sum {
             return Err(fault("has a different checksum"));
         }
         if at + 1 < chosen.len() && record.attributes.length < part_min {

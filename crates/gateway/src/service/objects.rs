@@ -5,6 +5,7 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use super::Service;
+use super::uploads::leaf_of;
 use crate::attributes::{Attributes, KEPT, Labels};
 use crate::checksums::Algorithm;
 use crate::conditions::{check_read, check_write, range};
@@ -33,7 +34,9 @@ struct Wanted {
 impl<S: Shelf> Service<S> {
     pub(super) fn get(&self, request: &Request, place: &Place) -> Result<Reply<'_>, Fault> {
         let opened = self.depot.open_object(place)?;
-        check_read(request, "", &opened.attributes)?;
+        if !is_changed(request, &opened.attributes)? {
+            return Ok(unchanged(&opened.attributes));
+        }
         let parts = opened.parts();
         let wanted = wanted(request, &opened.attributes, parts.as_deref())?;
         let mut reply = about(request, &opened.attributes, &wanted);
@@ -50,7 +53,9 @@ impl<S: Shelf> Service<S> {
             }
             None => (self.depot.look(place)?, None),
         };
-        check_read(request, "", &object)?;
+        if !is_changed(request, &object)? {
+            return Ok(unchanged(&object));
+        }
         let wanted = wanted(request, &object, parts.as_deref())?;
         Ok(about(request, &object, &wanted))
     }
@@ -123,12 +128,34 @@ impl<S: Shelf> Service<S> {
         let chosen = request.header("x-amz-checksum-algorithm").map(Algorithm::named).transpose()?;
         let mut payload = Payload::of(Box::new(opened.reader(0..length)), length);
         payload.choose(chosen.or(of_source));
-        let written = self.depot.put(place, labels, payload, &|_| Ok(()), (self.now)())?;
+        let condition = |object: Option<&Attributes>| check_write(request, object);
+        let written = self.depot.put(place, labels, payload, &condition, (self.now)())?;
         let mut writer = Writer::new("CopyObjectResult");
         writer.leaf("LastModified", written.modified.iso());
         writer.leaf("ETag", quoted(&written.etag));
+        leaf_of(&mut writer, written.checksum.as_ref());
         Ok(Reply::document(writer))
     }
+}
+
+/// Whether an object meets the conditions of a read; false if only those of a caller's copy are not met,
+/// which is up to date.
+fn is_changed(request: &Request, object: &Attributes) -> Result<bool, Fault> {
+    match check_read(request, "", object) {
+        Err(fault) if fault.code == Code::NotModified => Ok(false),
+        checked => checked.map(|()| true),
+    }
+}
+
+/// The reply with which a caller's copy stays valid (RFC 9110, section 15.4.5).
+fn unchanged<'d>(object: &Attributes) -> Reply<'d> {
+    let mut reply = Reply::empty(Code::NotModified.words().1);
+    reply = reply.with("etag", quoted(&object.etag)).with("last-modified", object.modified.http());
+    for name in ["cache-control", "expires"] {
+        let kept = object.labels.headers.get(name);
+        reply.headers.extend(kept.map(|value| (name.to_owned(), value.clone())));
+    }
+    reply
 }
 
 fn wanted(request: &Request, object: &Attributes, parts: Option<&[u64]>) -> Result<Wanted, Fault> {

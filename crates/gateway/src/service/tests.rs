@@ -9,7 +9,7 @@ use crate::shelf::memory::Memory;
 use crate::signature::{EMPTY, sign};
 use crate::source::Runs;
 
-fn keys() -> Credentials {
+pub(crate) fn keys() -> Credentials {
     Credentials { access_key: "TWTKA".to_owned(), secret_key: "secret".to_owned() }
 }
 
@@ -17,39 +17,41 @@ fn now() -> Moment {
     Moment(1_800_000_000_000)
 }
 
-struct Answered {
-    status: u16,
-    headers: Vec<(String, String)>,
-    body: Vec<u8>,
+pub(crate) struct Answered {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Answered {
-    fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
     }
 
-    fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         std::str::from_utf8(&self.body).expect("it is text")
     }
 
     /// The texts of all elements with this name.
-    fn all(&self, name: &str) -> Vec<String> {
+    pub(crate) fn all(&self, name: &str) -> Vec<String> {
         let (open, close) = (format!("<{name}>"), format!("</{name}>"));
         let parts = self.text().split(open.as_str()).skip(1);
         parts.map(|part| part.split(close.as_str()).next().unwrap_or_default().to_owned()).collect()
     }
 
-    fn code(&self) -> String {
+    pub(crate) fn code(&self) -> String {
         self.all("Code").pop().unwrap_or_default()
     }
 }
 
-struct Client(Service<Arc<Memory>>);
+/// A client of a gateway, and its store.
+pub(crate) struct Client(Service<Arc<Memory>>, pub(crate) Arc<Memory>);
 
 impl Client {
-    fn new() -> Client {
-        let depot = Depot::with_sizes(Memory::new(), "run0", 7, 5).expect("it answers");
-        let client = Client(Service::new(depot, keys(), now));
+    pub(crate) fn new() -> Client {
+        let memory = Memory::new();
+        let depot = Depot::with_sizes(Arc::clone(&memory), "run0", 7, 5).expect("it answers");
+        let client = Client(Service::new(depot, keys(), now), memory);
         assert_eq!(client.ask("PUT", "/bucket", &[], b"").status, 200);
         client
     }
@@ -80,7 +82,7 @@ impl Client {
         Answered { status: reply.status, headers: reply.headers, body: all }
     }
 
-    fn ask(&self, method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]) -> Answered {
+    pub(crate) fn ask(&self, method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]) -> Answered {
         self.ask_as(&keys(), (method, target), headers, body)
     }
 
@@ -141,8 +143,8 @@ fn what_is_not_as_promised_is_refused_and_leaves_nothing() {
     client.refused("PUT", "/bucket/a", &[("x-amz-acl", "public-read")], body, (501, "NotImplemented"));
     client.refused("GET", "/bucket?policy", &[], b"", (501, "NotImplemented"));
     client.refused("GET", "/bucket/a?versionId=7", &[], b"", (501, "NotImplemented"));
-    client.refused("PATCH", "/bucket/a", &[], b"", (405, "MethodNotAllowed"));
-    client.refused("DELETE", "/", &[], b"", (405, "MethodNotAllowed"));
+    client.refused("PATCH", "/bucket/a", &[], b"", (501, "NotImplemented"));
+    client.refused("DELETE", "/", &[], b"", (501, "NotImplemented"));
     client.refused("POST", "/bucket?delete", &[], b"<Other/>", (400, "MalformedXML"));
     client.refused("GET", "/bucket/a", &[], b"", (404, "NoSuchKey"));
     let key = "k".repeat(1_025);
@@ -299,4 +301,223 @@ fn uploads_are_listed_in_pages() {
     assert_eq!(ids, all.all("UploadId"));
     let after = client.ask("GET", "/bucket?uploads&key-marker=a", &[], b"");
     assert_eq!(after.all("Key"), ["a!b", "a/c", "b"], "all uploads of the marker's key are skipped");
+}
+
+/// A wrong ETag was not looked at, and the object was removed.
+#[test]
+fn of_many_objects_those_with_another_tag_stay() {
+    let client = Client::new();
+    let tag = |key: &str| {
+        let put = client.ask("PUT", &format!("/bucket/{key}"), &[], key.as_bytes());
+        put.header("etag").expect("it has one").replace('"', "&quot;")
+    };
+    let (a, b) = (tag("a"), tag("b"));
+    let object = |key: &str, etag: &str| format!("<Object><Key>{key}</Key><ETag>{etag}</ETag></Object>");
+    let many = |objects: &str| {
+        let body = format!("<Delete>{objects}</Delete>");
+        client.ask("POST", "/bucket?delete", &[], body.as_bytes())
+    };
+    let answered = many(&[object("a", &b), object("b", &b), object("c", &a)].concat());
+    assert_eq!(answered.all("Code"), ["PreconditionFailed", "NoSuchKey"], "{}", answered.text());
+    assert_eq!(client.ask("GET", "/bucket", &[], b"").all("Key"), ["a"]);
+    // What is not known of one object leaves all of them.
+    let later = "<Object><Key>a</Key></Object><Object><Key>a</Key><Size>1</Size></Object>";
+    assert_eq!((many(later).status, many(later).code()), (501, "NotImplemented".to_owned()));
+    let twice = many("<Object><Key>b</Key><Key>a</Key></Object>");
+    assert_eq!((twice.status, twice.code()), (400, "MalformedXML".to_owned()));
+    assert_eq!(client.ask("GET", "/bucket", &[], b"").all("Key"), ["a"]);
+}
+
+/// The conditions on the destination of a copy were not looked at, and it was overwritten.
+#[test]
+fn copies_have_conditions_on_both_ends() {
+    let client = Client::new();
+    client.ask("PUT", "/bucket/a", &[], b"one");
+    client.ask("PUT", "/bucket/b", &[], b"two");
+    let copy = |condition: (&str, &str), to: &str| {
+        let headers = [("x-amz-copy-source", "/bucket/a"), condition];
+        client.ask("PUT", &format!("/bucket/{to}"), &headers, b"").status
+    };
+    assert_eq!(copy(("if-none-match", "*"), "b"), 412);
+    assert_eq!(copy(("if-match", "\"x\""), "b"), 412);
+    assert_eq!(copy(("if-match", "\"x\""), "c"), 404);
+    assert_eq!(client.ask("GET", "/bucket/b", &[], b"").text(), "two");
+    assert_eq!(copy(("if-none-match", "*"), "c"), 200);
+    assert_eq!(client.ask("GET", "/bucket/c", &[], b"").text(), "one");
+}
+
+#[test]
+fn buckets_have_pages_too() {
+    let client = Client::new();
+    for name in ["a-1", "a-2", "a-3", "other"] {
+        client.ask("PUT", &format!("/{name}"), &[], b"");
+    }
+    let (mut names, mut target) = (Vec::new(), "/?prefix=a-&max-buckets=2".to_owned());
+    loop {
+        let page = client.ask("GET", &target, &[], b"");
+        assert!(page.all("Name").len() <= 2, "{}", page.text());
+        names.extend(page.all("Name"));
+        let Some(token) = page.all("ContinuationToken").pop() else { break };
+        let token = crate::escape::escape(&token, false);
+        target = format!("/?prefix=a-&max-buckets=2&continuation-token={token}");
+    }
+    assert_eq!(names, ["a-1", "a-2", "a-3"]);
+    assert_eq!(client.ask("GET", "/?bucket-region=us-east-1", &[], b"").all("Name").len(), 5);
+    assert_eq!(client.ask("GET", "/?bucket-region=eu-west-1", &[], b"").all("Name").len(), 0);
+    client.refused("GET", "/?max-buckets=0", &[], b"", (400, "InvalidArgument"));
+    let elsewhere = b"<CreateBucketConfiguration><LocationConstraint>EU</LocationConstraint>\
+                      </CreateBucketConfiguration>";
+    client.refused("PUT", "/elsewhere", &[], elsewhere, (501, "NotImplemented"));
+    client.refused("HEAD", "/elsewhere", &[], b"", (404, "NoSuchBucket"));
+}
+
+/// In a bucket without versions each object is the latest version of itself, with the id `null`.
+#[test]
+fn versions_are_those_that_are_there() {
+    let client = Client::new();
+    for key in ["a", "b/1", "b/2", "c"] {
+        client.ask("PUT", &format!("/bucket/{key}"), &[], b"x");
+    }
+    let all = client.ask("GET", "/bucket?versions", &[], b"");
+    assert_eq!(all.all("Key"), ["a", "b/1", "b/2", "c"]);
+    assert_eq!(
+        (all.all("VersionId"), all.all("IsLatest")),
+        (vec!["null".to_owned(); 4], vec!["true".to_owned(); 4])
+    );
+    assert!(all.text().contains("<ListVersionsResult") && !all.text().contains("<DeleteMarker"));
+    let (mut keys, mut prefixes, mut next) = (Vec::new(), Vec::new(), String::new());
+    loop {
+        let page = client.ask("GET", &format!("/bucket?versions&delimiter=%2F&max-keys=1{next}"), &[], b"");
+        keys.extend(page.all("Key"));
+        prefixes.extend(page.all("CommonPrefixes"));
+        let Some(marker) = page.all("NextKeyMarker").pop() else { break };
+        let id = page.all("NextVersionIdMarker").pop().map(|id| format!("&version-id-marker={id}"));
+        next = format!("&key-marker={}{}", crate::escape::escape(&marker, false), id.unwrap_or_default());
+    }
+    assert_eq!(
+        (keys, prefixes),
+        (vec!["a".to_owned(), "c".to_owned()], vec!["<Prefix>b/</Prefix>".to_owned()])
+    );
+    client.refused("GET", "/bucket?versions&version-id-marker=null", &[], b"", (400, "InvalidArgument"));
+    client.refused("GET", "/none?versions", &[], b"", (404, "NoSuchBucket"));
+}
+
+/// A cache needs the tag, and how long it may keep what it has.
+#[test]
+fn an_unchanged_object_has_its_tag() {
+    let client = Client::new();
+    let put = client.ask("PUT", "/bucket/a", &[("cache-control", "max-age=9")], b"words");
+    let etag = put.header("etag").expect("it has one").to_owned();
+    for method in ["GET", "HEAD"] {
+        let same = client.ask(method, "/bucket/a", &[("if-none-match", &etag)], b"");
+        assert_eq!((same.status, same.header("etag"), same.text()), (304, Some(etag.as_str()), ""));
+        assert_eq!(same.header("cache-control"), Some("max-age=9"));
+        assert!(same.header("last-modified").is_some());
+    }
+}
+
+/// A range past the end was cut to the end, and the part had fewer bytes than its range.
+#[test]
+fn a_copied_range_lies_in_its_source() {
+    let client = Client::new();
+    client.ask("PUT", "/bucket/source", &[], b"0123456789");
+    let id = client.ask("POST", "/bucket/a?uploads", &[], b"").all("UploadId").remove(0);
+    let to = format!("/bucket/a?partNumber=1&uploadId={id}");
+    for (range, want) in [
+        ("bytes=0-9", 200),
+        ("bytes=9-9", 200),
+        ("bytes=0-10", 416),
+        ("bytes=10-11", 416),
+        ("bytes=5-4", 400),
+        ("bytes=5-", 400),
+        ("bytes=-5", 400),
+        ("bytes=0-0,2-3", 400),
+        ("0-9", 400),
+    ] {
+        let headers = [("x-amz-copy-source", "/bucket/source"), ("x-amz-copy-source-range", range)];
+        assert_eq!(client.ask("PUT", &to, &headers, b"").status, want, "{range}");
+    }
+}
+
+/// What a caller says of the object of an upload is compared with it; only a checksum was, and where the
+/// upload had none of that kind it was taken on trust.
+#[test]
+fn an_upload_makes_the_object_that_was_promised() {
+    let client = Client::new();
+    let begun = client.ask("POST", "/bucket/a?uploads", &[("x-amz-checksum-algorithm", "CRC32")], b"");
+    let id = begun.all("UploadId").remove(0);
+    let to = format!("/bucket/a?partNumber=1&uploadId={id}");
+    client.refused(
+        "PUT",
+        &to,
+        &[("x-amz-sdk-checksum-algorithm", "SHA1")],
+        b"words",
+        (400, "InvalidRequest"),
+    );
+    let etag = client.ask("PUT", &to, &[], b"words").header("etag").expect("it has one").to_owned();
+    let body = format!("<Part><PartNumber>1</PartNumber><ETag>{etag}</ETag></Part>");
+    let body = format!("<CompleteMultipartUpload>{body}</CompleteMultipartUpload>");
+    let whole = format!("/bucket/a?uploadId={id}");
+    let (zeros, sha1) = (base64(&[0; 4]), base64(&[0; 20]));
+    for (headers, want) in [
+        (&[("x-amz-mp-object-size", "4")][..], "InvalidRequest"),
+        (&[("x-amz-checksum-type", "FULL_OBJECT")], "InvalidRequest"),
+        (&[("x-amz-checksum-crc32", &zeros)], "BadDigest"),
+        (&[("x-amz-checksum-sha1", &sha1)], "InvalidRequest"),
+        (&[("x-amz-checksum-sha1", &sha1), ("x-amz-checksum-crc32", &zeros)], "InvalidRequest"),
+    ] {
+        client.refused("POST", &whole, headers, body.as_bytes(), (400, want));
+    }
+    let right = [("x-amz-mp-object-size", "5"), ("x-amz-checksum-type", "COMPOSITE"), ("if-none-match", "*")];
+    let made = client.ask("POST", &whole, &right, body.as_bytes());
+    assert_eq!((made.status, made.all("ChecksumCRC32").len()), (200, 1), "{}", made.text());
+    client.refused(
+        "POST",
+        "/bucket/b?uploads",
+        &[("x-amz-checksum-type", "COMPOSITE")],
+        b"",
+        (400, "InvalidRequest"),
+    );
+}
+
+/// Browsers ask without a signature. Whatever they are told, it is not that they may.
+#[test]
+fn browsers_hear_what_is_lacking() {
+    let client = Client::new();
+    let ask = |method: &str, headers: &[(&str, &str)]| {
+        let headers = headers.iter().map(|(name, value)| (*name, value.as_bytes()));
+        let request = Request::new(method, "/bucket", headers).expect("it can be read");
+        client.0.answer(&request, &mut Runs::of(b"", 1)).status
+    };
+    let preflight = [("origin", "http://x"), ("access-control-request-method", "PUT")];
+    assert_eq!(ask("OPTIONS", &preflight), 501);
+    assert_eq!(ask("POST", &[("content-type", "multipart/form-data; boundary=x")]), 501);
+    assert_eq!(ask("POST", &[("content-type", "text/plain")]), 403);
+    assert_eq!(ask("GET", &[]), 403);
+}
+
+/// What S3 has added since, and what is given twice, is not passed over.
+#[test]
+fn what_is_not_known_is_named() {
+    let client = Client::new();
+    client.ask("PUT", "/bucket/a", &[], b"words");
+    for (method, target, headers, name) in [
+        ("PUT", "/bucket/a?some-new-thing", &[][..], "some-new-thing"),
+        ("DELETE", "/bucket/a?annotation&annotationName=x", &[], "annotation"),
+        ("PUT", "/bucket/a", &[("x-amz-some-new-thing", "1")], "x-amz-some-new-thing"),
+        ("PUT", "/bucket/a", &[("if-some-new-thing", "1")], "if-some-new-thing"),
+        ("PUT", "/bucket/a", &[("content-range", "bytes 0-1/9")], "content-range"),
+        ("PUT", "/bucket/a?partNumber=1", &[], "partNumber"),
+        ("PUT", "/bucket/a?x-id=GetObject", &[], "x-id"),
+        ("GET", "/bucket/a?X-Amz-Date=x", &[], "X-Amz-Date"),
+        ("GET", "/bucket?list-type=3", &[], "list-type"),
+        ("POST", "/bucket/a", &[], "POST"),
+    ] {
+        let answered = client.ask(method, target, headers, b"");
+        assert_eq!((answered.status, answered.code()), (501, "NotImplemented".to_owned()), "{target}");
+        assert!(answered.all("Message")[0].contains(name), "{}", answered.text());
+    }
+    assert_eq!(client.ask("GET", "/bucket/a?x-id=GetObject", &[], b"").text(), "words");
+    client.refused("GET", "/bucket?prefix=a&prefix=b", &[], b"", (400, "InvalidArgument"));
+    client.refused("GET", "//a", &[], b"", (400, "InvalidURI"));
 }

@@ -1,10 +1,13 @@
 //! Operations on uploads in parts.
 
+use std::ops::Range;
+
 use super::{Service, document, most_of, owner};
+use crate::allowed::check_children;
 use crate::attributes::{Attributes, Labels, ReportedChecksum};
 use crate::checksums::Algorithm;
-use crate::conditions::{check_write, range};
-use crate::depot::{After, Chosen, Part, Upload, UploadsPage};
+use crate::conditions::check_write;
+use crate::depot::{After, Chosen, Part, Promise, Upload, UploadsPage};
 use crate::fault::{Code, Fault};
 use crate::names::Place;
 use crate::payload::Payload;
@@ -46,31 +49,25 @@ impl<S: Shelf> Service<S> {
         Ok(reply)
     }
 
-    pub(super) fn put_part<'s>(
+    pub(super) fn put_part(
         &self,
         request: &Request,
         place: &Place,
-        payload: impl FnOnce() -> Result<Payload<'s>, Fault>,
+        payload: Payload<'_>,
     ) -> Result<Reply<'_>, Fault> {
         let number = number_of(request, "partNumber")?;
-        let now = (self.now)();
-        if request.header("x-amz-copy-source").is_none() {
-            let part = self.depot.put_part(place, id_of(request), number, payload()?, now)?;
-            let reply = Reply::empty(200).with("etag", quoted(&part.etag));
-            return Ok(reply.with_checksum(part.checksum.as_ref()));
-        }
+        let part = self.depot.put_part(place, id_of(request), number, payload, (self.now)())?;
+        let reply = Reply::empty(200).with("etag", quoted(&part.etag));
+        Ok(reply.with_checksum(part.checksum.as_ref()))
+    }
+
+    pub(super) fn copy_part(&self, request: &Request, place: &Place) -> Result<Reply<'_>, Fault> {
+        let number = number_of(request, "partNumber")?;
         let (_, opened) = self.source(request)?;
-        let length = opened.attributes.length;
-        let asked = request.header("x-amz-copy-source-range");
-        let bytes = match range(asked, length)? {
-            None if asked.is_some() => {
-                return Err(Code::InvalidArgument.because("the copy range must be bytes=FIRST-LAST"));
-            }
-            bytes => bytes.unwrap_or(0..length),
-        };
+        let bytes = copied(request.header("x-amz-copy-source-range"), opened.attributes.length)?;
         let length = bytes.end - bytes.start;
         let payload = Payload::of(Box::new(opened.reader(bytes)), length);
-        let part = self.depot.put_part(place, id_of(request), number, payload, now)?;
+        let part = self.depot.put_part(place, id_of(request), number, payload, (self.now)())?;
         let mut writer = Writer::new("CopyPartResult");
         writer.leaf("LastModified", part.modified.iso());
         writer.leaf("ETag", quoted(&part.etag));
@@ -85,10 +82,15 @@ impl<S: Shelf> Service<S> {
         payload: Payload<'_>,
     ) -> Result<Reply<'_>, Fault> {
         let wanted = document(payload, "CompleteMultipartUpload")?;
+        check_children(&wanted, &[], &["Part"])?;
         let chosen: Vec<Chosen> = wanted.all("Part").map(chosen).collect::<Result<_, _>>()?;
-        let want = Algorithm::ALL.into_iter().find_map(|it| request.header(&it.header()));
+        let promise = Promise {
+            checksum: only_one(|algorithm| request.header(&algorithm.header()))?,
+            kind: request.header("x-amz-checksum-type"),
+            length: request.number("x-amz-mp-object-size")?,
+        };
         let condition = |object: Option<&Attributes>| check_write(request, object);
-        let made = self.depot.complete(place, id_of(request), &chosen, want, &condition, (self.now)())?;
+        let made = self.depot.complete(place, id_of(request), &chosen, &promise, &condition, (self.now)())?;
         let mut writer = Writer::new("CompleteMultipartUploadResult");
         let host = request.header("host").unwrap_or_default();
         writer.leaf("Location", format!("http://{host}/{}/{}", place.bucket, place.key));
@@ -136,9 +138,6 @@ impl<S: Shelf> Service<S> {
 
     pub(super) fn list_uploads(&self, request: &Request, bucket: &str) -> Result<Reply<'_>, Fault> {
         let text = |name: &str| request.parameter(name).unwrap_or_default();
-        if !text("delimiter").is_empty() {
-            return Err(Code::NotImplemented.because("`delimiter` is not implemented for uploads"));
-        }
         let escaped = |text: &str| match request.parameter("encoding-type") {
             Some("url") => crate::escape::escape(text, true),
             _ => text.to_owned(),
@@ -179,11 +178,45 @@ impl<S: Shelf> Service<S> {
     }
 }
 
+/// The bytes of an object that are copied into a part. Unlike for a read, all of them must exist.
+fn copied(asked: Option<&str>, length: u64) -> Result<Range<u64>, Fault> {
+    let Some(text) = asked else { return Ok(0..length) };
+    let wrong = || Code::InvalidArgument.because("the copy range must be bytes=FIRST-LAST");
+    let bounds = text.strip_prefix("bytes=").and_then(|it| it.split_once('-')).ok_or_else(wrong)?;
+    let number =
+        |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse::<u64>().ok());
+    let (Some(Some(first)), Some(Some(last))) = (number(bounds.0), number(bounds.1)) else {
+        return Err(wrong());
+    };
+    if first > last {
+        return Err(wrong());
+    }
+    if last >= length {
+        let message = format!("the copy range `{text}` does not lie in the {length} bytes of the source");
+        return Err(Code::InvalidRange.because(message));
+    }
+    Ok(first..last + 1)
+}
+
+/// The one checksum that is given, if any.
+fn only_one<'t>(given: impl Fn(Algorithm) -> Option<&'t str>) -> Result<Option<(Algorithm, &'t str)>, Fault> {
+    let mut all = Algorithm::ALL.into_iter().filter_map(|algorithm| Some((algorithm, given(algorithm)?)));
+    let first = all.next();
+    match all.next() {
+        Some(_) => Err(Code::InvalidRequest.because("more than one checksum is given")),
+        None => Ok(first),
+    }
+}
+
 /// The kind of checksum of an upload. SHA digests of parts cannot be joined; CRC-64 covers only the whole
 /// object.
 fn kind_of(request: &Request) -> Result<Option<ReportedChecksum>, Fault> {
-    let name = request.header("x-amz-checksum-algorithm").or(request.header("x-amz-sdk-checksum-algorithm"));
-    let Some(name) = name else { return Ok(None) };
+    let Some(name) = request.header("x-amz-checksum-algorithm") else {
+        return match request.header("x-amz-checksum-type") {
+            None => Ok(None),
+            Some(_) => Err(Code::InvalidRequest.because("a type of checksum needs an algorithm")),
+        };
+    };
     let algorithm = Algorithm::named(name)?;
     let is_composite = match (algorithm, request.header("x-amz-checksum-type")) {
         (Algorithm::Crc64Nvme, None | Some("FULL_OBJECT")) => false,
@@ -198,15 +231,18 @@ fn kind_of(request: &Request) -> Result<Option<ReportedChecksum>, Fault> {
 }
 
 fn chosen(part: &Element) -> Result<Chosen, Fault> {
+    let name = |algorithm: Algorithm| format!("Checksum{}", algorithm.name());
+    let names = Algorithm::ALL.map(name);
+    let all: Vec<&str> = ["PartNumber", "ETag"].into_iter().chain(names.iter().map(String::as_str)).collect();
+    check_children(part, &all, &[])?;
     let fault = || Code::MalformedXml.because("a part needs a number and an ETag");
     let number = part.child("PartNumber").and_then(|text| text.parse().ok()).ok_or_else(fault)?;
     let etag = part.child("ETag").ok_or_else(fault)?.trim_matches('"').to_owned();
-    let name = |algorithm: Algorithm| format!("Checksum{}", algorithm.name());
-    let checksum = Algorithm::ALL.into_iter().find_map(|algorithm| part.child(&name(algorithm)));
-    Ok(Chosen { number, etag, checksum: checksum.map(str::to_owned) })
+    let checksum = only_one(|algorithm| part.child(&name(algorithm)))?;
+    Ok(Chosen { number, etag, checksum: checksum.map(|(algorithm, text)| (algorithm, text.to_owned())) })
 }
 
-fn leaf_of(writer: &mut Writer, checksum: Option<&ReportedChecksum>) {
+pub(super) fn leaf_of(writer: &mut Writer, checksum: Option<&ReportedChecksum>) {
     if let Some(checksum) = checksum {
         writer.leaf(&format!("Checksum{}", checksum.algorithm.name()), &checksum.value);
         writer.leaf("ChecksumType", checksum.kind());
