@@ -10,3 +10,7 @@ pub(super) const KNOWN: [Known; 3] = [
     ("failed: hosts critical", "not found out: seed 21034"),
     ("now: objects that are not counted are not 0", "a group without bytes may have objects: seed 20189"),
 ];
+
+/// Those that `whatif` breaks for wide clusters.
+pub(super) const KNOWN_WIDE: [Known; 1] =
+    [("now: a split under way takes time", "what moves until `pgp_num` is the target is named and left out")];
