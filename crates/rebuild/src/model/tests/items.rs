@@ -4,7 +4,7 @@
 //! nothing with the model:
 //!
 //! - a group enters the list of its leader at a new map while it is not complete, when it has its
-//! reservations,   and when its object ends or its item had none to start; it is in the list or in work once;
+//!   reservations, and when its object ends or its item had none to start; it is in the list or in work once;
 //! - while fewer than `active` items and objects are under way, the first of the list becomes an item, whose
 //!   time is a sleep after that of the item before, or after now;
 //! - an item starts an object if its group has its reservations; else the sleep was for nothing;
