@@ -351,12 +351,13 @@ impl Cluster {
         self.hosts.iter().position(|host| host.osds.contains(&osd))
     }
 
-    /// Whether the monitors keep a swap: its first device is one of CRUSH's, and the other is in, and among
-    /// those that the rule may take, and shares no host with the rest.
+    /// Whether the monitors keep a swap: its first device is one of CRUSH's, and all others are in and among
+    /// those that the rule may take, and the new one shares no host with the rest.
     fn is_sound(&self, pool: &Pooled, raw: &[i32], (from, to): (i32, i32)) -> bool {
-        let mut rest = raw.iter().filter(|osd| **osd != from).map(|osd| self.host_of(*osd));
+        let mut rest = raw.iter().copied().filter(|osd| *osd != from && *osd != NONE);
         let host = self.host_of(to);
-        raw.contains(&from) && self.may_serve(pool, to) && rest.all(|other| other != host)
+        let fits = |osd: i32| self.host_of(osd) != host && self.may_serve(pool, osd);
+        raw.contains(&from) && self.may_serve(pool, to) && rest.all(fits)
     }
 
     /// Whether a device is in and among those that the rule of a pool takes.

@@ -349,11 +349,13 @@ pub(super) fn shown(cluster: &Cluster, said: &Said) -> Broken {
 /// once what is down has been marked out. Those of groups that wait for themselves may count or not.
 pub(super) fn only_misplaced(cluster: &Cluster) -> Count {
     let (after, mut objects) = (cluster.after(&[]), Count::default());
-    for group in &after.groups {
+    for (before, group) in cluster.groups.iter().zip(&after.groups) {
         let found = to_copy(&after, group, &group.up);
         let waits = found.misplaced > 0 && found.missing + found.homeless == 0;
-        let open = waits_for_itself(group);
-        objects.add(waits && !open, waits, group.objects);
+        // What is missing now may be made again before anything is marked out, and elsewhere than later.
+        let made = to_copy(cluster, before, &before.up).missing > 0 && found.of_all() > 0;
+        let open = waits_for_itself(group) || made;
+        objects.add(waits && !open, waits || made, group.objects);
     }
     objects
 }
@@ -421,7 +423,8 @@ fn hits(judge: &mut Judge<'_>, devices: &[i32]) {
         judge.counts("failed: objects affected", "objects_affected", facts.hit_objects);
     }
     // Under `nodown` what fails is never out, so that nothing moves away from it.
-    if facts.unread.sure == 0 && !judge.cluster.has_flag("nodown") {
+    // What is lost is not copied, though it counts: also of a group of which a log says what it lacks.
+    if facts.unread.sure + facts.unread.perhaps == 0 && !judge.cluster.has_flag("nodown") {
         let later = to_move(&judge.cluster.after(devices));
         judge.moved("failed: bytes to move", "moved_bytes", later.bytes);
     }
