@@ -38,7 +38,8 @@ pub struct Exposure {
 const YEAR_S: f64 = 31_557_600.0;
 
 impl Exposure {
-    /// Adds up all groups that lack something, or have two shards on a device; `failing` says which devices fail.
+    /// Adds up all groups that lack something, or have two shards on a device; `failing` says which devices
+    /// fail.
     #[must_use]
     pub fn of(affected: &Affected, hardware: &Hardware, failing: &[bool]) -> Exposure {
         let mut found = Exposure::default();
