@@ -38,7 +38,8 @@ pub struct Exposure {
 const YEAR_S: f64 = 31_557_600.0;
 
 impl Exposure {
-    /// Adds up all groups that lack something; `failing` says which devices fail.
+    /// Adds up all groups that lack something, or have two shards on a device; `failing` says which devices
+    /// fail.
     #[must_use]
     pub fn of(affected: &Affected, hardware: &Hardware, failing: &[bool]) -> Exposure {
         let mut found = Exposure::default();
@@ -50,19 +51,21 @@ impl Exposure {
             let live: Vec<DeviceId> = affected.list(record)[..width].iter().filter(live).copied().collect();
             let data = kind.redundancy.data as usize;
             let shards: u64 = affected.sizes(record).iter().sum();
-            if live.len() == width || live.len() < data || shards == 0 {
+            // A device may hold two shards of a group for a while, also of one that lacks nothing.
+            let is_whole = live.len() == width;
+            let twice = || live.iter().enumerate().any(|(at, device)| live[..at].contains(device));
+            if live.len() < data || shards == 0 || (is_whole && !twice()) {
                 continue;
             }
             let bytes = shards.saturating_mul(u64::from(kind.redundancy.data));
-            // After a repair a device may hold two shards of a group for a while.
             let left_without = |device: DeviceId| live.iter().filter(|other| **other != device).count();
             devices.extend(live.iter().filter(|device| left_without(**device) < data));
             match live.len() - data {
-                0 => {
+                0 if !is_whole => {
                     found.one_bytes += bytes;
                     found.one_groups += 1;
                 }
-                1 => {
+                1 if !is_whole => {
                     found.two_bytes += bytes;
                     found.two_groups += 1;
                     for (at, first) in live.iter().enumerate() {

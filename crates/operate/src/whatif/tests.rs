@@ -21,6 +21,7 @@ mod flags;
 mod later;
 mod malformed;
 mod moves_only;
+mod ranges;
 mod real;
 mod releases;
 mod rule;

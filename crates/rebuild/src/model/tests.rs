@@ -1,6 +1,7 @@
 //! The model on random plans: properties of every run, closed forms of the smallest ones, and states broken
 //! on purpose. `steps`: the steps of an object in a queue.
 
+mod items;
 mod steps;
 
 use proptest::prelude::*;

@@ -3,9 +3,12 @@
 //! ([`oracle`]), and laws compare ([`laws`]). The exports are those that a user would give ([`exports`]).
 //! Laws that are broken today are listed in [`known`]; any other violation fails the test.
 //!
+//! A wide cluster has more than that: what is in [`wide`].
+//!
 //! `STATES_LIST=1 STATES_OUT=DIR SOAK_CASES=300 SOAK_SEED=1 cargo test -p towtank --test soak bad_state --
-//! --nocapture` prints how often each law is broken, and writes the exports and the command of the smallest
-//! example of each below DIR. `STATES_EACH=WORDS` prints each violation of laws with these words.
+//! --nocapture` prints how many clusters were in each state and how often each law is broken, and writes the
+//! exports and the command of the smallest example of each below DIR. `STATES_EACH=WORDS` prints each
+//! violation of laws with these words.
 
 mod cluster;
 mod exports;
@@ -13,6 +16,7 @@ mod known;
 mod laws;
 mod oracle;
 mod planted;
+mod wide;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -20,8 +24,8 @@ use std::time::{Duration, Instant};
 
 use towtank::{Document, Options, Registry};
 
-use cluster::{Cluster, Shown, USUAL_FLAGS};
-use known::{KNOWN, Known};
+use cluster::{Cluster, Draw, Shown, USUAL_FLAGS};
+use known::{KNOWN, KNOWN_WIDE, Known};
 use laws::{Broken, Said};
 
 /// What is asked of a cluster.
@@ -31,6 +35,8 @@ enum Asked {
     Now,
     /// The same, moves alone.
     Moves,
+    /// The same while `norebalance` is set.
+    Held,
     /// These fail at once: names of the map, and all their devices.
     Failed { names: Vec<String>, devices: Vec<i32> },
 }
@@ -39,7 +45,7 @@ impl Asked {
     fn failed(&self) -> &[i32] {
         match self {
             Asked::Failed { devices, .. } => devices,
-            Asked::Now | Asked::Moves => &[],
+            Asked::Now | Asked::Moves | Asked::Held => &[],
         }
     }
 }
@@ -71,6 +77,7 @@ impl Question {
         match &self.asked {
             Asked::Now => {}
             Asked::Moves => text += "moves_only = true\n",
+            Asked::Held => text += "set_flag = [\"norebalance\"]\n",
             Asked::Failed { names, .. } => text += &format!("fail = {names:?}\n"),
         }
         text
@@ -85,6 +92,7 @@ impl Question {
         match &self.asked {
             Asked::Now => {}
             Asked::Moves => command += " --moves-only",
+            Asked::Held => command += " --set-flag norebalance",
             Asked::Failed { names, .. } => {
                 names.iter().for_each(|name| command += &format!(" --fail {name}"))
             }
@@ -128,7 +136,30 @@ fn questions(cluster: &Cluster, seed: u64) -> Vec<Question> {
         let devices = cluster.hosts[host].osds.clone();
         asked.push(Asked::Failed { names: vec![format!("host=h{host}")], devices });
     }
+    if cluster.is_wide {
+        asked.extend(wide_questions(cluster, &mut draw));
+    }
     asked.into_iter().map(|asked| Question { asked, alone: false }).collect()
+}
+
+/// What holds only moves, and two devices of one group.
+fn wide_questions(cluster: &Cluster, draw: Draw<'_>) -> Vec<Asked> {
+    let stops = ["norecover", "nobackfill", "norebalance"];
+    let mut asked = Vec::new();
+    if !stops.iter().any(|flag| cluster.has_flag(flag)) {
+        asked.push(Asked::Held);
+    }
+    let group = &cluster.groups[draw(cluster.groups.len() as u64) as usize];
+    let mut devices = cluster.live(group);
+    devices.sort_unstable();
+    devices.dedup();
+    if devices.len() > 1 {
+        devices.swap_remove(draw(devices.len() as u64) as usize);
+        devices.truncate(2);
+        let names = devices.iter().map(|osd| format!("osd.{osd}")).collect();
+        asked.push(Asked::Failed { names, devices });
+    }
+    asked
 }
 
 /// The laws that the answers about a cluster break, each with its question.
@@ -145,10 +176,13 @@ fn judged(cluster: &Cluster, seed: u64, folder: &Path) -> Vec<(Question, Broken)
         let broken = match &question.asked {
             Asked::Now => laws::now(cluster, &said),
             Asked::Moves => laws::shown(cluster, &said),
+            Asked::Held => laws::held(cluster, &said),
             Asked::Failed { devices, .. } => laws::failed(cluster, devices, &said),
         };
-        let compared =
-            question.asked != Asked::Moves && cluster.groups.iter().all(|group| group.shown != Shown::Left);
+        // Of a wide cluster, more of them are judged instead.
+        let asks = question.asked == Asked::Now
+            || (!cluster.is_wide && matches!(question.asked, Asked::Failed { .. }));
+        let compared = asks && cluster.groups.iter().all(|group| group.shown != Shown::Left);
         let alone = Question { alone: true, ..question.clone() };
         all.push((question, broken));
         if compared {
@@ -201,13 +235,22 @@ struct Example {
 struct Found {
     laws: BTreeMap<&'static str, Violations>,
     clusters: u64,
+    /// Clusters in each state.
+    states: BTreeMap<&'static str, u64>,
+    /// Answers.
+    questions: u64,
 }
 
 impl Found {
-    fn judge(&mut self, seed: u64, place: &Path) {
-        let cluster = Cluster::of(seed);
+    fn judge(&mut self, seed: u64, of: Drawn, place: &Path) {
+        let cluster = of(seed);
         write(&cluster, seed, place);
         self.clusters += 1;
+        self.questions += questions(&cluster, seed).len() as u64;
+        let wide = planted::wide_states(&cluster);
+        for (state, is_there) in planted::states(&cluster).into_iter().chain(wide) {
+            *self.states.entry(state).or_default() += u64::from(is_there);
+        }
         // A small cluster without flags and with a short course is easiest to look at.
         let size = cluster.groups.len() * (cluster.course.len() + 1)
             + cluster.devices.len()
@@ -230,12 +273,14 @@ impl Found {
     }
 
     /// Prints how often each law is broken, and writes an example of each.
-    fn list(&self) {
+    fn list(&self, of: Drawn) {
+        println!("{} clusters, {} questions; clusters in each state:", self.clusters, self.questions);
+        self.states.iter().for_each(|(state, clusters)| println!("{clusters:6} {state}"));
         for (law, Violations { clusters, smallest }) in &self.laws {
             let Example { seed, question, how, .. } = smallest;
             let words = law.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
             let place = folder(&words.collect::<Vec<_>>().join("-"));
-            let cluster = Cluster::of(*seed);
+            let cluster = of(*seed);
             write(&cluster, *seed, &place);
             let course = cluster.course.join("; ");
             let notes = format!("{}\n\n{law}: {how}\nseed {seed}: {course}\n", question.command());
@@ -261,29 +306,50 @@ impl Found {
     }
 }
 
-/// Clusters among which each law of the list of known faults is broken: the rarest is in one of 300.
-const ENOUGH: u64 = 3_000;
+/// Clusters among which each law of the list of known faults is broken: the rarest is in one of 3,000.
+const ENOUGH: u64 = 20_000;
+
+/// A cluster by its seed.
+type Drawn = fn(u64) -> Cluster;
 
 #[test]
 fn answers_about_clusters_in_every_bad_state_are_true() {
+    soak(Cluster::of, "states", (40, &KNOWN));
+}
+
+/// With two classes, weights, splits under way, whole mappings, and devices that come back.
+#[test]
+fn answers_about_wide_clusters_in_every_bad_state_are_true() {
+    soak(Cluster::wide, "wide-states", (25, &KNOWN_WIDE));
+}
+
+/// A fault that was mended: a whole group with two shards on a device was not at risk with that device.
+#[test]
+fn two_shards_of_a_whole_group_on_a_device_are_critical() {
+    let mut found = Found::default();
+    found.judge(6_012, Cluster::wide, &folder("two-shards"));
+    assert_eq!(found.news(&[]), Vec::<String>::new());
+}
+
+fn soak(of: Drawn, name: &str, (cases, known): (u64, &[Known])) {
     // The soak has one call for each study.
     if crate::env("SOAK_STUDY").is_some_and(|study| study != "whatif") {
         return;
     }
     let until = crate::number("SOAK_SECONDS").map(|seconds| Instant::now() + Duration::from_secs(seconds));
     let first = crate::number("SOAK_SEED").unwrap_or(1);
-    let most = crate::number("SOAK_CASES").unwrap_or(if until.is_some() { u64::MAX } else { 40 });
-    let (mut found, place) = (Found::default(), folder("states"));
+    let most = crate::number("SOAK_CASES").unwrap_or(if until.is_some() { u64::MAX } else { cases });
+    let (mut found, place) = (Found::default(), folder(name));
     for seed in (first..).take(usize::try_from(most).unwrap_or(usize::MAX)) {
         if until.is_some_and(|until| Instant::now() >= until) {
             break;
         }
-        found.judge(seed, &place);
+        found.judge(seed, of, &place);
     }
     if crate::env("STATES_LIST").is_some() {
-        found.list();
+        found.list(of);
     }
-    let news = found.news(&KNOWN);
+    let news = found.news(known);
     assert!(news.is_empty(), "{} clusters from seed {first} on:\n{}", found.clusters, news.join("\n"));
 }
 
@@ -297,7 +363,7 @@ fn news_about_laws_are_noticed() {
     };
     let known: [Known; 1] = [("now: bytes to move", "planted")];
     let laws = [(known[0].0, violations())].into();
-    let mut found = Found { laws, clusters: ENOUGH };
+    let mut found = Found { laws, clusters: ENOUGH, ..Found::default() };
     assert_eq!(found.news(&known), Vec::<String>::new());
     found.laws.insert("now: short groups", violations());
     assert_eq!(found.news(&known).len(), 1);

@@ -15,13 +15,13 @@ use towtank_recovery::estimate::{self, ERROR_MAX, GROUPS, Ran, differences, thre
 
 /// One pool of three copies on hosts with equal disks.
 #[derive(Clone, Copy, Debug)]
-struct Cluster {
-    hosts: u64,
-    disks: u64,
-    class: &'static str,
-    groups: u64,
+pub(super) struct Cluster {
+    pub(super) hosts: u64,
+    pub(super) disks: u64,
+    pub(super) class: &'static str,
+    pub(super) groups: u64,
     /// Objects of 4 MiB in each group.
-    objects: u64,
+    pub(super) objects: u64,
 }
 
 impl Cluster {
@@ -90,7 +90,7 @@ fn drawn(turn: u32, most: u64) -> (Cluster, String) {
     (cluster, format!("{exports}\n{change}\n{queue}"))
 }
 
-fn ready(cluster: Cluster, text: &str) -> case::Ready {
+pub(super) fn ready(cluster: Cluster, text: &str) -> case::Ready {
     let source = Source::file("asked.toml", format!("study = \"whatif\"\n{text}"));
     let document = Document::parse(&source).unwrap().with_files(Arc::new(cluster.files()));
     let outline = document.outline().unwrap();

@@ -6,7 +6,7 @@
 //! group is served by the complete devices of `up`, then by others that are complete. Left out: logs, so a
 //! device that comes back; writes alter no sizes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use towtank_placement::crush::Map;
 use towtank_placement::crush::pools::{Device, FULL, Overlay, PgId, Placer, Pool};
@@ -23,12 +23,17 @@ pub(super) struct Cluster {
     pub(super) map: Map,
     pub(super) hosts: Vec<Host>,
     pub(super) racks: u32,
-    pub(super) flash: bool,
     pub(super) devices: Vec<Osd>,
     pub(super) pools: Vec<Pooled>,
     pub(super) groups: Vec<Group>,
     pub(super) upmaps: BTreeMap<PgId, Vec<(i32, i32)>>,
+    /// Groups with all their devices named (`pg_upmap`).
+    pub(super) whole_upmaps: BTreeMap<PgId, Vec<i32>>,
     pub(super) flags: Vec<&'static str>,
+    /// A class of devices with `noout`.
+    pub(super) noout_class: Option<&'static str>,
+    /// Whether it has what [`super::wide`] draws.
+    pub(super) is_wide: bool,
     pub(super) release: Option<&'static str>,
     /// Whether the map has the tunables of old releases.
     pub(super) is_old: bool,
@@ -46,6 +51,7 @@ pub(super) struct Cluster {
 pub(super) struct Host {
     pub(super) rack: u32,
     pub(super) osds: Vec<i32>,
+    pub(super) noout: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +61,12 @@ pub(super) struct Osd {
     pub(super) weight: u32,
     /// Its data are gone: it was destroyed, and is only a name in the map.
     pub(super) destroyed: bool,
+    pub(super) class: &'static str,
+    /// Its weight in the CRUSH map, in hundredths.
+    pub(super) heavy: u32,
+    /// In 16.16 fixed point.
+    pub(super) affinity: u32,
+    pub(super) noout: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -64,8 +76,14 @@ pub(super) struct Pooled {
     pub(super) data: u32,
     pub(super) width: u32,
     pub(super) least: u32,
+    /// Below 4 it takes all devices; of the next four those of `hdd`, and of four more those of `ssd`.
     pub(super) rule: u32,
     pub(super) groups: u32,
+    /// Groups that CRUSH distinguishes.
+    pub(super) placed_groups: u32,
+    /// What both numbers of groups are to become.
+    pub(super) goal: u32,
+    pub(super) plugin: &'static str,
 }
 
 /// How a dump shows a group.
@@ -101,6 +119,10 @@ pub(super) struct Group {
     pub(super) begun: bool,
     /// Whether a device came back and lacks some objects, which the log names: no dump says which device.
     pub(super) behind: bool,
+    /// The primary of `up`.
+    pub(super) primary: i32,
+    /// A split has left its statistics without a scrub.
+    pub(super) invalid: bool,
 }
 
 impl Pooled {
@@ -116,30 +138,48 @@ impl Pooled {
             size: self.width,
             rule: self.rule,
             pg_num: self.groups,
-            pgp_num: self.groups,
+            pgp_num: self.placed_groups,
             hashpspool: true,
         }
+    }
+
+    /// Whether its groups spread over hosts.
+    pub(super) fn is_by_host(&self) -> bool {
+        self.rule % 4 < 2
+    }
+
+    /// The class that its rule takes.
+    pub(super) fn class(&self) -> Option<&'static str> {
+        [None, Some("hdd"), Some("ssd")][self.rule as usize / 4]
     }
 }
 
 impl Cluster {
     /// The cluster of a seed.
     pub(super) fn of(seed: u64) -> Cluster {
+        Cluster::drawn(seed, None)
+    }
+
+    /// The cluster of a seed, with what `more` draws besides.
+    pub(super) fn drawn(seed: u64, mut more: Option<Draw<'_>>) -> Cluster {
         let mut draws = crate::draws(seed ^ 0x0057_a7e5);
         let draw: Draw<'_> = &mut draws;
         let racks = if draw(4) == 0 { 3 + draw(2) as u32 } else { 0 };
         let hosts = 3 + draw(10) as u32;
         let hosts = hosts.max(racks);
+        let class = if draw(4) == 0 { "ssd" } else { "hdd" };
         let mut cluster = Cluster {
             map: Map::default(),
             hosts: Vec::new(),
             racks,
-            flash: draw(4) == 0,
             devices: Vec::new(),
             pools: Vec::new(),
             groups: Vec::new(),
             upmaps: BTreeMap::new(),
+            whole_upmaps: BTreeMap::new(),
             flags: Vec::new(),
+            noout_class: None,
+            is_wide: more.is_some(),
             release: [None, Some("pacific"), Some("quincy"), Some("reef")][draw(4) as usize],
             is_old: draw(10) == 0,
             size_kib: 0,
@@ -148,26 +188,38 @@ impl Cluster {
             course: Vec::new(),
         };
         let most = 1 + draw(4);
-        (0..hosts).for_each(|_| cluster.add_host(1 + draw(most)));
+        (0..hosts).for_each(|_| cluster.add_host(1 + draw(most), class));
         for number in 0..1 + draw(3) {
             cluster.add_pool(number as i64 + 1, draw);
         }
+        if let Some(more) = &mut more {
+            cluster.widen(more);
+        }
         cluster.settle();
         for _ in 0..draw(5) {
-            cluster.happen(draw);
+            let is_wide = more.as_mut().is_some_and(|more| more(2) == 0);
+            match &mut more {
+                Some(more) if is_wide => cluster.happen_wide(more),
+                _ => cluster.happen(draw),
+            }
         }
         cluster.flags = flags(draw);
+        if let Some(more) = &mut more {
+            cluster.finish_wide(more);
+        }
         cluster.show(draw);
         cluster.is_roomy = draw(10) > 0;
         cluster.size_kib = cluster.size(draw);
         cluster
     }
 
-    fn add_host(&mut self, disks: u64) {
+    fn add_host(&mut self, disks: u64, class: &'static str) {
         let first = self.devices.len() as i32;
         let rack = self.hosts.len() as u32 % self.racks.max(1);
-        self.hosts.push(Host { rack, osds: (first..first + disks as i32).collect() });
-        self.devices.extend((0..disks).map(|_| Osd { up: true, weight: FULL, destroyed: false }));
+        self.hosts.push(Host { rack, osds: (first..first + disks as i32).collect(), noout: false });
+        let (weight, affinity) = (FULL, FULL);
+        let osd = Osd { up: true, weight, destroyed: false, class, heavy: 100, affinity, noout: false };
+        self.devices.extend((0..disks).map(|_| osd));
     }
 
     fn add_pool(&mut self, id: i64, draw: Draw<'_>) {
@@ -205,9 +257,22 @@ impl Cluster {
                 last_state: String::new(),
                 begun: false,
                 behind: false,
+                primary: NONE,
+                invalid: false,
             });
         }
-        self.pools.push(Pooled { id, data, width, least, rule, groups });
+        let plugin = "jerasure";
+        self.pools.push(Pooled {
+            id,
+            data,
+            width,
+            least,
+            rule,
+            groups,
+            placed_groups: groups,
+            goal: groups,
+            plugin,
+        });
     }
 
     /// All groups are where the map puts them.
@@ -227,22 +292,28 @@ impl Cluster {
     }
 
     /// The map of the hosts that there are now.
-    fn draw_map(&mut self) {
+    pub(super) fn draw_map(&mut self) {
         self.map =
             towtank_placement::crush::text::compile(&exports::map(self)).expect("a drawn map is sound");
     }
 
     fn overlay(&self) -> Overlay {
-        let device = |osd: &Osd| Device { exists: true, up: osd.up, weight: osd.weight, ..Device::IN };
+        let device = |osd: &Osd| Device {
+            exists: true,
+            up: osd.up,
+            weight: osd.weight,
+            primary_affinity: osd.affinity,
+        };
         Overlay {
             devices: self.devices.iter().map(device).collect(),
+            upmap: self.whole_upmaps.clone(),
             upmap_items: self.upmaps.clone(),
             ..Overlay::default()
         }
     }
 
     /// Where the map puts each group. The monitors drop explicit mappings that no longer make sense.
-    fn place(&mut self) {
+    pub(super) fn place(&mut self) {
         loop {
             let overlay = self.overlay();
             let placer = Placer::new(&self.map, &overlay);
@@ -255,12 +326,21 @@ impl Cluster {
                 if pool.is_coded() {
                     up.resize(pool.width as usize, NONE);
                 }
-                if self.upmaps.get(&group).is_some_and(|swaps| !self.is_sound(&found.raw.devices, swaps[0])) {
+                let raw = &found.raw.devices;
+                let swap = self.upmaps.get(&group).map(|swaps| swaps[0]);
+                let whole = self.whole_upmaps.get(&group);
+                if swap.is_some_and(|swap| !self.is_sound(pool, raw, swap))
+                    || whole.is_some_and(|whole| whole == raw || !self.is_allowed(pool, whole))
+                {
                     dropped.push(group);
                 }
                 self.groups[at].up = up;
+                self.groups[at].primary = found.up.primary.unwrap_or(NONE);
             }
-            dropped.iter().for_each(|group| drop(self.upmaps.remove(group)));
+            for group in &dropped {
+                self.upmaps.remove(group);
+                self.whole_upmaps.remove(group);
+            }
             if dropped.is_empty() {
                 return;
             }
@@ -271,12 +351,26 @@ impl Cluster {
         self.hosts.iter().position(|host| host.osds.contains(&osd))
     }
 
-    /// Whether the monitors keep a swap: its first device is one of CRUSH's, and the other is in and shares
-    /// no host with the rest.
-    fn is_sound(&self, raw: &[i32], (from, to): (i32, i32)) -> bool {
-        let mut rest = raw.iter().filter(|osd| **osd != from).map(|osd| self.host_of(*osd));
+    /// Whether the monitors keep a swap: its first device is one of CRUSH's, and all others are in and among
+    /// those that the rule may take, and the new one shares no host with the rest.
+    fn is_sound(&self, pool: &Pooled, raw: &[i32], (from, to): (i32, i32)) -> bool {
+        let mut rest = raw.iter().copied().filter(|osd| *osd != from && *osd != NONE);
         let host = self.host_of(to);
-        raw.contains(&from) && self.devices[to as usize].weight > 0 && rest.all(|other| other != host)
+        let fits = |osd: i32| self.host_of(osd) != host && self.may_serve(pool, osd);
+        raw.contains(&from) && self.may_serve(pool, to) && rest.all(fits)
+    }
+
+    /// Whether a device is in and among those that the rule of a pool takes.
+    pub(super) fn may_serve(&self, pool: &Pooled, osd: i32) -> bool {
+        let Osd { weight, heavy, class, .. } = self.devices[osd as usize];
+        weight > 0 && heavy > 0 && pool.class().is_none_or(|own| own == class)
+    }
+
+    /// Whether the monitors keep these devices as those of a group: all may serve it, each on another host.
+    fn is_allowed(&self, pool: &Pooled, whole: &[i32]) -> bool {
+        let hosts: BTreeSet<_> = whole.iter().map(|osd| self.host_of(*osd)).collect();
+        let serve = |osd: &i32| self.may_serve(pool, *osd);
+        whole.len() == pool.width as usize && hosts.len() == whole.len() && whole.iter().all(serve)
     }
 
     /// The cluster once the monitors have marked out what was down, and then these devices, which failed.
@@ -289,8 +383,10 @@ impl Cluster {
         let whole = |rack: &u32| of_rack(*rack).flat_map(|host| &host.osds).all(|osd| !after.is_up(*osd));
         let racks: Vec<u32> = (0..self.racks).filter(whole).collect();
         let stays = |osd: i32| {
-            let host = self.host_of(osd).expect("each has a host");
-            self.has_flag("noout") || racks.contains(&self.hosts[host].rack)
+            let host = &self.hosts[self.host_of(osd).expect("each has a host")];
+            let Osd { class, noout, .. } = self.devices[osd as usize];
+            let flagged = noout || host.noout || self.noout_class == Some(class);
+            flagged || self.has_flag("noout") || racks.contains(&host.rack)
         };
         let down = (0..self.devices.len() as i32).filter(|osd| !after.is_up(*osd) && !failed.contains(osd));
         let due: Vec<i32> = down.chain(failed.iter().copied()).filter(|osd| !stays(*osd)).collect();
@@ -357,7 +453,7 @@ impl Cluster {
                 "destroyed"
             }
             9 => {
-                self.add_host(some.len() as u64);
+                self.add_host(some.len() as u64, self.devices[0].class);
                 self.draw_map();
                 "the model of a new host"
             }
@@ -367,6 +463,11 @@ impl Cluster {
             }
         };
         self.course.push(format!("{name} {what}"));
+        self.follow(draw);
+    }
+
+    /// What comes of an event: groups peer, and some are copied.
+    pub(super) fn follow(&mut self, draw: Draw<'_>) {
         self.peer();
         let share = [0, 30, 70, 100][draw(4) as usize];
         self.copy(share, draw);
@@ -375,15 +476,16 @@ impl Cluster {
     /// Swaps a device of some groups for one of a host that they do not have.
     fn remap(&mut self, draw: Draw<'_>) {
         for at in 0..self.groups.len() {
-            if draw(8) > 0 {
+            if draw(8) > 0 || self.whole_upmaps.contains_key(&self.groups[at].id) {
                 continue;
             }
             let group = &self.groups[at];
             let taken: Vec<_> = group.up.iter().map(|osd| self.host_of(*osd)).collect();
             let from = group.up.iter().copied().filter(|osd| *osd != NONE).nth(draw(2) as usize);
             let free = |osd: &i32| {
-                let Osd { up, weight, .. } = self.devices[*osd as usize];
-                up && weight > 0 && !taken.contains(&self.host_of(*osd)) && self.pools[group.pool].rule < 2
+                let pool = &self.pools[group.pool];
+                let up = self.devices[*osd as usize].up;
+                up && self.may_serve(pool, *osd) && !taken.contains(&self.host_of(*osd)) && pool.is_by_host()
             };
             let to: Vec<i32> = (0..self.devices.len() as i32).filter(free).collect();
             if let (Some(from), false) = (from, to.is_empty()) {
@@ -415,7 +517,8 @@ impl Cluster {
         let group = &self.groups[at];
         let pool = self.pool(group).clone();
         let live = self.live(group);
-        if live.is_empty() {
+        let anyone = group.up.iter().any(|osd| *osd != NONE);
+        if live.is_empty() && !(self.is_wide && anyone) {
             if self.groups[at].shown == Shown::Now {
                 self.groups[at].shown = Shown::Stale;
             }
@@ -433,6 +536,9 @@ impl Cluster {
         };
         let writes = live.len() >= pool.least as usize;
         let group = &mut self.groups[at];
+        if group.shown == Shown::Stale {
+            group.shown = Shown::Now;
+        }
         group.acting = acting;
         if writes && pool.is_coded() {
             group.holders.clone_from(&group.acting);

@@ -15,26 +15,29 @@ const TUNABLES: &str = "tunable choose_local_tries 0\ntunable choose_local_fallb
 
 /// The CRUSH map as text.
 pub(super) fn map(cluster: &Cluster) -> String {
-    let class = if cluster.flash { "ssd" } else { "hdd" };
     let mut map = if cluster.is_old { String::new() } else { TUNABLES.to_owned() };
-    for osd in 0..cluster.devices.len() {
-        let _ = writeln!(map, "device {osd} osd.{osd} class {class}");
+    for (osd, device) in cluster.devices.iter().enumerate() {
+        let _ = writeln!(map, "device {osd} osd.{osd} class {}", device.class);
     }
     map += "type 0 osd\ntype 1 host\ntype 3 rack\ntype 11 root\n";
-    let mut bucket = |kind: &str, name: &str, id: usize, items: Vec<(String, usize)>| {
+    let mut bucket = |kind: &str, name: &str, id: usize, items: Vec<(String, u32)>| {
         let _ = write!(map, "{kind} {name} {{\n\tid -{id}\n\talg straw2\n\thash 0\n");
         for (item, weight) in items {
-            let _ = writeln!(map, "\titem {item} weight {weight}.0");
+            let _ = writeln!(map, "\titem {item} weight {}.{:02}", weight / 100, weight % 100);
         }
         map += "}\n";
     };
     for (at, host) in cluster.hosts.iter().enumerate() {
-        let osds = host.osds.iter().map(|osd| (format!("osd.{osd}"), 1)).collect();
+        let heavy = |osd: i32| cluster.devices[osd as usize].heavy;
+        let osds = host.osds.iter().map(|osd| (format!("osd.{osd}"), heavy(*osd))).collect();
         bucket("host", &format!("h{at}"), at + 2, osds);
     }
     let hosts = |rack: u32| {
         let of = cluster.hosts.iter().enumerate().filter(move |(_, host)| host.rack == rack);
-        of.map(|(at, host)| (format!("h{at}"), host.osds.len())).collect::<Vec<_>>()
+        let heavy = |host: &super::cluster::Host| {
+            host.osds.iter().map(|osd| cluster.devices[*osd as usize].heavy).sum::<u32>()
+        };
+        of.map(|(at, host)| (format!("h{at}"), heavy(host))).collect::<Vec<_>>()
     };
     for rack in 0..cluster.racks {
         bucket("rack", &format!("r{rack}"), 100 + rack as usize, hosts(rack));
@@ -42,11 +45,20 @@ pub(super) fn map(cluster: &Cluster) -> String {
     let rack = |rack: u32| (format!("r{rack}"), hosts(rack).iter().map(|(_, weight)| weight).sum());
     let below = if cluster.racks > 0 { (0..cluster.racks).map(rack).collect() } else { hosts(0) };
     bucket("root", "default", 1, below);
-    map + &rules(if cluster.racks > 0 { "rack" } else { "host" })
+    let top = if cluster.racks > 0 { "rack" } else { "host" };
+    let mut all = map + &rules((0, ""), top);
+    for (first, class) in [(4, "hdd"), (8, "ssd")] {
+        if cluster.is_wide && cluster.devices.iter().any(|osd| osd.class == class) {
+            all += &rules((first, class), top);
+        }
+    }
+    all
 }
 
-fn rules(top: &str) -> String {
+/// Four rules, from this number on, that take the devices of a class; of each class if it is empty.
+fn rules((from, class): (usize, &str), top: &str) -> String {
     let mut rules = String::new();
+    let take = if class.is_empty() { String::new() } else { format!(" class {class}") };
     for (id, (kind, step, over)) in [
         ("replicated", "firstn", "host"),
         ("erasure", "indep", "host"),
@@ -57,10 +69,11 @@ fn rules(top: &str) -> String {
     .enumerate()
     {
         let tries = "\tstep set_chooseleaf_tries 5\n\tstep set_choose_tries 100\n";
+        let id = from + id;
         let tries = if step == "indep" { tries } else { "" };
         let _ = write!(
             rules,
-            "rule {kind}_{id} {{\n\tid {id}\n\ttype {kind}\n\tmin_size 1\n\tmax_size 10\n{tries}\tstep take default\n\
+            "rule {kind}_{id} {{\n\tid {id}\n\ttype {kind}\n\tmin_size 1\n\tmax_size 10\n{tries}\tstep take default{take}\n\
              \tstep chooseleaf {step} 0 type {over}\n\tstep emit\n}}\n"
         );
     }
@@ -79,15 +92,18 @@ pub(super) fn osd_dump(cluster: &Cluster) -> Value {
         let mut state = vec![if osd.destroyed { "destroyed" } else { "exists" }];
         state.extend(osd.destroyed.then_some("exists"));
         state.extend(osd.up.then_some("up"));
+        state.extend(osd.noout.then_some("noout"));
         json!({
             "osd": id, "up": u8::from(osd.up), "in": u8::from(osd.weight > 0),
-            "weight": f64::from(osd.weight) / 65_536.0, "primary_affinity": 1.0, "state": state,
+            "weight": f64::from(osd.weight) / 65_536.0, "state": state,
+            "primary_affinity": f64::from(osd.affinity) / 65_536.0,
         })
     };
     let swap = |(group, swaps): (&_, &Vec<(i32, i32)>)| {
         let swaps: Vec<Value> = swaps.iter().map(|(from, to)| json!({"from": from, "to": to})).collect();
         json!({"pgid": format!("{group}"), "mappings": swaps})
     };
+    let whole = |(group, osds): (&_, &Vec<i32>)| json!({"pgid": format!("{group}"), "osds": osds});
     let temporary = |group: &&Group| {
         cluster.live(group).len() >= cluster.pool(group).data as usize && group.acting != group.up
     };
@@ -95,20 +111,32 @@ pub(super) fn osd_dump(cluster: &Cluster) -> Value {
     let temporary: Vec<Value> =
         temporary.map(|group| json!({"pgid": group.id.to_string(), "osds": group.acting})).collect();
     let profile = |(k, m): (u32, u32)| {
-        let profile = json!({"k": k.to_string(), "m": m.to_string(), "plugin": "jerasure", "technique": "reed_sol_van"});
+        let plugin = cluster.pools.iter().find(|pool| (pool.data, pool.width) == (k, k + m));
+        let plugin = plugin.map_or("jerasure", |pool| pool.plugin);
+        let profile =
+            json!({"k": k.to_string(), "m": m.to_string(), "plugin": plugin, "technique": "reed_sol_van"});
         (format!("k{k}m{m}"), profile)
     };
     let profiles: serde_json::Map<String, Value> =
-        [(2, 1), (2, 2), (4, 2)].map(profile).into_iter().collect();
+        [(2, 1), (2, 2), (4, 2), (2, 3), (4, 3), (8, 2)].map(profile).into_iter().collect();
     let mut dump = json!({
         "epoch": 400, "flags": cluster.flags.join(","),
         "full_ratio": 0.95, "backfillfull_ratio": 0.9, "nearfull_ratio": 0.85,
         "max_osd": cluster.devices.len(),
         "pools": cluster.pools.iter().map(pool).collect::<Vec<_>>(),
         "osds": cluster.devices.iter().enumerate().map(osd).collect::<Vec<_>>(),
-        "pg_upmap": [], "pg_upmap_items": cluster.upmaps.iter().map(swap).collect::<Vec<_>>(),
+        "pg_upmap": cluster.whole_upmaps.iter().map(whole).collect::<Vec<_>>(),
+        "pg_upmap_items": cluster.upmaps.iter().map(swap).collect::<Vec<_>>(),
         "pg_temp": temporary, "primary_temp": [], "erasure_code_profiles": profiles,
     });
+    if cluster.is_wide {
+        let of_hosts = cluster.hosts.iter().enumerate().filter(|(_, host)| host.noout);
+        let of_hosts: serde_json::Map<String, Value> =
+            of_hosts.map(|(at, _)| (format!("h{at}"), json!(["noout"]))).collect();
+        let of_class = cluster.noout_class.map(|class| (class.to_owned(), json!(["noout"])));
+        dump["crush_node_flags"] = of_hosts.into();
+        dump["device_class_flags"] = of_class.into_iter().collect::<serde_json::Map<_, _>>().into();
+    }
     if let Some(release) = cluster.release {
         dump["require_osd_release"] = release.into();
     }
@@ -120,8 +148,8 @@ fn pool(pool: &Pooled) -> Value {
     json!({
         "pool": pool.id, "pool_name": format!("p{}", pool.id), "type": if pool.is_coded() { 3 } else { 1 },
         "size": pool.width, "min_size": pool.least, "crush_rule": pool.rule, "flags": 1,
-        "flags_names": "hashpspool", "pg_num": pool.groups, "pg_placement_num": pool.groups,
-        "pg_num_target": pool.groups, "pg_placement_num_target": pool.groups,
+        "flags_names": "hashpspool", "pg_num": pool.groups, "pg_placement_num": pool.placed_groups,
+        "pg_num_target": pool.goal, "pg_placement_num_target": pool.goal,
         "erasure_code_profile": if pool.is_coded() { &profile[..] } else { "" },
     })
 }
@@ -199,13 +227,22 @@ fn group(cluster: &Cluster, group: &Group) -> Value {
         _ => (group.up.clone(), group.acting.clone()),
     };
     let first = |devices: &[i32]| devices.iter().copied().find(|osd| *osd != NONE).unwrap_or(-1);
+    // Affinity chooses among the devices of `up`; a temporary mapping begins with its primary.
+    let led = |devices: &[i32]| {
+        let chosen = Some(group.primary).filter(|osd| devices == group.up && devices.contains(osd));
+        chosen.unwrap_or_else(|| first(devices))
+    };
     let counted: &[&Group] = if group.shown == Shown::Unknown { &[] } else { &[group] };
-    json!({
+    let mut shown = json!({
         "pgid": group.id.to_string(), "state": shown(cluster, group),
         "stat_sum": sum(cluster, counted),
         "up": listed(&up), "acting": listed(&acting),
-        "up_primary": first(&up), "acting_primary": first(&acting),
-    })
+        "up_primary": led(&up), "acting_primary": led(&acting),
+    });
+    if group.invalid {
+        shown["stats_invalid"] = true.into();
+    }
+    shown
 }
 
 pub(super) fn pg_dump(cluster: &Cluster) -> Value {
@@ -242,8 +279,8 @@ pub(super) fn report(cluster: &Cluster) -> Value {
         *states.entry(shown(cluster, group)).or_default() += 1;
     }
     let states: Vec<Value> = states.iter().map(|(state, num)| json!({"state": state, "num": num})).collect();
-    let rotates = if cluster.flash { "0" } else { "1" };
     let metadata = |id: usize| {
+        let rotates = if cluster.devices[id].class == "ssd" { "0" } else { "1" };
         let size = (cluster.size_kib * 1_024).to_string();
         json!({
             "id": id, "hostname": "h", "rotational": rotates, "journal_rotational": rotates, "devices": "sdb",

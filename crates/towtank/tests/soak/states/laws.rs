@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use towtank_report::{Report, Status};
 
-use super::cluster::{Cluster, Group, NONE};
-use super::oracle::{Count, Facts, facts, to_copy};
+use super::cluster::{Cluster, Group, NONE, Shown};
+use super::oracle::{Count, Facts, facts, to_copy, waits_for_itself};
 use super::planted::Damage;
 
 /// An answer, as far as laws look at it.
@@ -42,7 +42,7 @@ impl Said {
 }
 
 /// All laws, each with damage that breaks it.
-pub(super) const LAWS: [(&str, Damage); 71] = [
+pub(super) const LAWS: [(&str, Damage); 75] = [
     ("all: there is an answer", Damage::Export),
     ("now: short groups", Damage::Record),
     ("now: groups below min_size", Damage::More),
@@ -67,6 +67,10 @@ pub(super) const LAWS: [(&str, Damage); 71] = [
     ("now: a flag that stops backfills leaves no time to redundancy", Damage::Time(5)),
     ("now: norebalance leaves no time to clean", Damage::Time(5)),
     ("now: objects that are not counted are not 0", Damage::Time(0)),
+    ("now: bytes with two copies", Damage::More),
+    ("now: a split under way takes time", Damage::Time(0)),
+    ("held: misplaced objects", Damage::More),
+    ("failed: bytes with two copies", Damage::More),
     ("moves only: short groups", Damage::More),
     ("moves only: incomplete groups", Damage::More),
     ("failed: no probability while nobody knows what is lost", Damage::Probability),
@@ -215,6 +219,7 @@ pub(super) fn now(cluster: &Cluster, said: &Said) -> Broken {
     let held =
         (judge.cluster.has_flag("norecover") || judge.cluster.has_flag("nobackfill")) && facts.missing > 0;
     judge.safe_is_said("now: not safe while a flag stops rebuilds", held, "a flag stops the rebuild");
+    judge.counts("now: bytes with two copies", "two_copies_bytes", facts.second_bytes);
     moves(&mut judge);
     times(&mut judge);
     objects(&mut judge, &facts);
@@ -275,6 +280,10 @@ fn times(judge: &mut Judge<'_>) {
             facts.unread.sure, facts.homeless
         )
     });
+    let splits = judge.cluster.is_splitting();
+    judge.law("now: a split under way takes time", !splits || clean != Some(0.0), || {
+        "time_to_clean_s is 0, and groups are still to move to places of their own".to_owned()
+    });
     let lacks = facts.missing > 0 && facts.missing_bytes > 0;
     judge.law("now: a rebuild takes time", !lacks || full != Some(0.0), || {
         format!("time_to_full_redundancy_s is 0, and {} copies are missing", facts.missing)
@@ -302,7 +311,14 @@ fn objects(judge: &mut Judge<'_>, facts: &Facts) {
     }
     let said = judge.said;
     let lost = (facts.lost_objects.sure > 0, "lost_objects");
-    for (some, measure) in [(facts.waiting > 0, "moved_objects"), lost] {
+    // What waits for itself is named, and not copied.
+    let copied = |group: &Group| {
+        group.shown == Shown::Now
+            && group.objects > 0
+            && to_copy(judge.cluster, group, &group.up).of_all() > 0
+    };
+    let waiting = judge.cluster.groups.iter().any(|group| copied(group) && !waits_for_itself(group));
+    for (some, measure) in [(waiting, "moved_objects"), lost] {
         let holds = !some || said.value(measure) != Some(0.0);
         judge.law("now: objects that are not counted are not 0", holds, || format!("{measure} is 0"));
     }
@@ -310,7 +326,6 @@ fn objects(judge: &mut Judge<'_>, facts: &Facts) {
 
 /// The laws of the moves alone, which count what the dump says of groups.
 pub(super) fn shown(cluster: &Cluster, said: &Said) -> Broken {
-    use super::cluster::Shown;
     let facts = facts(cluster, &[]);
     let mut judge = Judge { cluster, facts: facts.clone(), said, broken: Vec::new() };
     judge.counts("moves only: short groups", "groups_short_now", facts.short);
@@ -327,6 +342,33 @@ pub(super) fn shown(cluster: &Cluster, said: &Said) -> Broken {
         "moves only: lost is not safe",
     ]);
     judge.serves("moves only: what serves no requests is not safe");
+    judge.broken
+}
+
+/// Objects of groups that have all their copies or shards, some of them on other devices than the map says,
+/// once what is down has been marked out. Those of groups that wait for themselves may count or not.
+pub(super) fn only_misplaced(cluster: &Cluster) -> Count {
+    let (after, mut objects) = (cluster.after(&[]), Count::default());
+    for (before, group) in cluster.groups.iter().zip(&after.groups) {
+        let found = to_copy(&after, group, &group.up);
+        let waits = found.misplaced > 0 && found.missing + found.homeless == 0;
+        // What is missing now may be made again before anything is marked out, and elsewhere than later.
+        let made = to_copy(cluster, before, &before.up).missing > 0 && found.of_all() > 0;
+        let open = waits_for_itself(group) || made;
+        objects.add(waits && !open, waits || made, group.objects);
+    }
+    objects
+}
+
+/// The laws of an answer while `norebalance` is set: what is only misplaced stays, and what is missing is
+/// made again.
+pub(super) fn held(cluster: &Cluster, said: &Said) -> Broken {
+    let facts = facts(cluster, &[]);
+    let is_clear = facts.unknown + facts.behind == 0 && cluster.counts_objects && cluster.is_roomy;
+    let mut judge = Judge { cluster, facts, said, broken: Vec::new() };
+    if is_clear {
+        judge.counts("held: misplaced objects", "halted_objects", only_misplaced(cluster));
+    }
     judge.broken
 }
 
@@ -352,6 +394,7 @@ pub(super) fn failed(cluster: &Cluster, devices: &[i32], said: &Said) -> Broken 
     let holds = !(sure && said.value("lost_objects").is_none());
     judge.law(law, holds, || format!("a loss is sure, and {} groups are undecided", facts.undecided));
     judge.counts("failed: bytes with one copy", "one_copy_bytes", facts.last_bytes);
+    judge.counts("failed: bytes with two copies", "two_copies_bytes", facts.second_bytes);
     if facts.unknown + facts.behind == 0 {
         let [osds, hosts] = [facts.next.len(), facts.next_hosts.len()].map(|len| len as u64);
         judge.counts("failed: devices critical", "devices_critical", Count { sure: osds, perhaps: 0 });
@@ -380,7 +423,8 @@ fn hits(judge: &mut Judge<'_>, devices: &[i32]) {
         judge.counts("failed: objects affected", "objects_affected", facts.hit_objects);
     }
     // Under `nodown` what fails is never out, so that nothing moves away from it.
-    if facts.unread.sure == 0 && !judge.cluster.has_flag("nodown") {
+    // What is lost is not copied, though it counts: also of a group of which a log says what it lacks.
+    if facts.unread.sure + facts.unread.perhaps == 0 && !judge.cluster.has_flag("nodown") {
         let later = to_move(&judge.cluster.after(devices));
         judge.moved("failed: bytes to move", "moved_bytes", later.bytes);
     }

@@ -45,6 +45,14 @@ pub(super) fn to_copy(cluster: &Cluster, group: &Group, up: &[i32]) -> ToCopy {
     ToCopy { missing, misplaced: needed - missing, homeless: lacking - missing }
 }
 
+/// Whether a shard belongs on a device that holds another shard of the group, for which the map has no place:
+/// Ceph keeps both there, and `whatif` leaves the first where it is, and names it.
+pub(super) fn waits_for_itself(group: &Group) -> bool {
+    let stays =
+        |osd: i32| group.holders.iter().zip(&group.up).any(|(holder, up)| *holder == osd && *up == NONE);
+    group.up.iter().any(|osd| *osd != NONE && stays(*osd))
+}
+
 /// A number that the exports fix, or only bound: what is not known of some groups may count or not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Count {
@@ -53,7 +61,7 @@ pub(super) struct Count {
 }
 
 impl Count {
-    fn add(&mut self, sure: bool, perhaps: bool, amount: u64) {
+    pub(super) fn add(&mut self, sure: bool, perhaps: bool, amount: u64) {
         if sure {
             self.sure += amount;
         } else if perhaps {
@@ -93,6 +101,8 @@ pub(super) struct Facts {
     pub(super) last: Count,
     /// Bytes of objects of groups with just as many devices as they need to be read.
     pub(super) last_bytes: Count,
+    /// Bytes of objects of groups that lack something and have one device more than they need.
+    pub(super) second_bytes: Count,
     /// Each device whose failure would lose data next.
     pub(super) next: Vec<i32>,
     /// Each host whose failure as a whole would.
@@ -157,6 +167,8 @@ fn count(cluster: &Cluster, group: &Group, failed: &[i32], facts: &mut Facts) {
     let falls = |osd: &i32| left.iter().filter(|other| *other != osd).count() < data;
     facts.last.add(clear && !unread && left.iter().any(falls), !clear, 1);
     facts.last_bytes.add(clear && left.len() == data, !clear, group.bytes);
+    let second = left.len() == data + 1 && left.len() < width;
+    facts.second_bytes.add(clear && second, !clear, group.bytes);
     if clear && !unread && group.objects > 0 {
         facts.next.extend(left.iter().filter(|osd| falls(osd)));
         facts.next_hosts.extend((0..cluster.hosts.len()).filter(|host| {

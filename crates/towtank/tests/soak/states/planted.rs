@@ -5,10 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use towtank_report::Status;
 
-use super::cluster::{Cluster, NONE, Shown};
+use towtank_placement::crush::pools::FULL;
+
+use super::cluster::{Cluster, Group, NONE, Osd, Pooled, Shown};
 use super::laws::{self, Broken, LAWS, Said};
 use super::oracle::facts;
-use super::{Asked, Question, folder, judged, questions, write};
+use super::{Asked, Drawn, Question, folder, judged, questions, write};
 
 /// What is done to an answer, or to the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +31,7 @@ pub(super) enum Damage {
     Export,
 }
 
-const COUNTS: [&str; 13] = [
+const COUNTS: [&str; 15] = [
     "groups_short_now",
     "groups_incomplete_now",
     "groups_inactive_now",
@@ -39,6 +41,8 @@ const COUNTS: [&str; 13] = [
     "pending_bytes",
     "moved_groups",
     "one_copy_bytes",
+    "two_copies_bytes",
+    "halted_objects",
     "devices_critical",
     "hosts_critical",
     "groups_affected",
@@ -61,6 +65,8 @@ fn sound(cluster: &Cluster, asked: &Asked) -> Said {
         moves.bytes,
         moves.groups,
         facts.last_bytes.sure,
+        facts.second_bytes.sure,
+        laws::only_misplaced(cluster).sure,
         facts.next.len() as u64,
         facts.next_hosts.len() as u64,
         facts.hit.sure,
@@ -128,6 +134,7 @@ fn broken(cluster: &Cluster, asked: &Asked, said: &Said) -> Broken {
     match asked {
         Asked::Now => laws::now(cluster, said),
         Asked::Moves => laws::shown(cluster, said),
+        Asked::Held => laws::held(cluster, said),
         Asked::Failed { devices, .. } => laws::failed(cluster, devices, said),
     }
 }
@@ -142,7 +149,7 @@ fn a_planted_violation_of_each_law_is_noticed() {
         if !LAWS.iter().any(|one| is_missed(&noticed, &one)) {
             break;
         }
-        let cluster = Cluster::of(seed);
+        let cluster = if seed % 2 == 0 { Cluster::wide(seed) } else { Cluster::of(seed) };
         for Question { asked, .. } in questions(&cluster, seed) {
             let right = sound(&cluster, &asked);
             assert_eq!(broken(&cluster, &asked, &right), [], "seed {seed} {asked:?}");
@@ -176,47 +183,80 @@ fn an_export_that_is_taken_away_is_noticed() {
     assert!(laws_of("report.json").contains(&"report alone: it is not refused"));
 }
 
+/// The states that a cluster may be in, and whether it is.
+pub(super) fn states(cluster: &Cluster) -> Vec<(&'static str, bool)> {
+    let facts = facts(cluster, &[]);
+    let has = |shown: Shown| cluster.groups.iter().any(|group| group.shown == shown);
+    let flagged = |flag: &str| cluster.has_flag(flag);
+    let osd = |is: &dyn Fn(&Osd) -> bool| cluster.devices.iter().any(is);
+    let pool = |is: &dyn Fn(&Pooled) -> bool| cluster.pools.iter().any(is);
+    let clean = |group: &Group| group.shown == Shown::Now && group.up == group.acting;
+    vec![
+        ("missing", facts.missing > 0),
+        ("misplaced", facts.misplaced > 0),
+        ("homeless", facts.homeless > 0),
+        ("below min_size", facts.below.sure > 0),
+        ("unread", facts.unread.sure > 0),
+        ("lost", facts.lost.sure > 0),
+        ("stale", has(Shown::Stale)),
+        ("unknown", has(Shown::Unknown)),
+        ("left out", has(Shown::Left)),
+        ("behind", facts.behind > 0),
+        ("last copies", facts.last.sure > 0),
+        ("explicit mappings", !cluster.upmaps.is_empty()),
+        ("clean", cluster.groups.iter().all(clean)),
+        ("backfilling", cluster.groups.iter().any(|group| group.begun && group.up != group.acting)),
+        ("down and in", osd(&|osd| !osd.up && osd.weight > 0)),
+        ("out", osd(&|osd| osd.weight == 0)),
+        ("reweighted", osd(&|osd| osd.weight > 0 && osd.weight < FULL)),
+        ("destroyed", osd(&|osd| osd.destroyed)),
+        ("coded", pool(&Pooled::is_coded)),
+        ("no number of objects", !cluster.counts_objects),
+        ("little room", !cluster.is_roomy),
+        ("racks", cluster.racks > 0),
+        ("noout", flagged("noout")),
+        ("norecover", flagged("norecover")),
+        ("nobackfill", flagged("nobackfill")),
+        ("norebalance", flagged("norebalance")),
+        ("nodown", flagged("nodown")),
+        ("pause", flagged("pauserd")),
+    ]
+}
+
+/// The same of those that only wide clusters have.
+pub(super) fn wide_states(cluster: &Cluster) -> Vec<(&'static str, bool)> {
+    let osd = |is: &dyn Fn(&Osd) -> bool| cluster.devices.iter().any(is);
+    let pool = |is: &dyn Fn(&Pooled) -> bool| cluster.pools.iter().any(is);
+    let of_part = osd(&|osd| osd.noout) || cluster.hosts.iter().any(|host| host.noout);
+    vec![
+        ("two classes", osd(&|osd| osd.class == "hdd") && osd(&|osd| osd.class == "ssd")),
+        ("a rule of a class", pool(&|pool| pool.class().is_some())),
+        ("weights in the map", osd(&|osd| osd.heavy != 100)),
+        ("primary affinity", osd(&|osd| osd.affinity < FULL)),
+        ("isa", pool(&|pool| pool.is_coded() && pool.plugin == "isa")),
+        ("whole mappings", !cluster.whole_upmaps.is_empty()),
+        ("split, places to follow", pool(&|pool| pool.placed_groups < pool.groups)),
+        ("a split to come", pool(&|pool| pool.goal > pool.groups)),
+        ("sums of a split", cluster.groups.iter().any(|group| group.invalid)),
+        ("noout of a part", of_part || cluster.noout_class.is_some()),
+    ]
+}
+
 /// Each kind of bad state is drawn often enough to be judged.
 #[test]
 fn every_bad_state_is_drawn() {
-    let mut drawn: BTreeMap<&str, u32> = BTreeMap::new();
-    for seed in 1..=300 {
-        let cluster = Cluster::of(seed);
-        let facts = facts(&cluster, &[]);
-        let has = |shown: Shown| cluster.groups.iter().any(|group| group.shown == shown);
-        let flagged = |flag: &str| cluster.has_flag(flag);
-        for (state, is_there) in [
-            ("missing", facts.missing > 0),
-            ("misplaced", facts.misplaced > 0),
-            ("homeless", facts.homeless > 0),
-            ("below min_size", facts.below.sure > 0),
-            ("unread", facts.unread.sure > 0),
-            ("lost", facts.lost.sure > 0),
-            ("stale", has(Shown::Stale)),
-            ("unknown", has(Shown::Unknown)),
-            ("left out", has(Shown::Left)),
-            ("behind", facts.behind > 0),
-            ("last copies", facts.last.sure > 0),
-            ("explicit mappings", !cluster.upmaps.is_empty()),
-            (
-                "clean",
-                cluster.groups.iter().all(|group| group.shown == Shown::Now && group.up == group.acting),
-            ),
-            ("no number of objects", !cluster.counts_objects),
-            ("little room", !cluster.is_roomy),
-            ("racks", cluster.racks > 0),
-            ("noout", flagged("noout")),
-            ("norecover", flagged("norecover")),
-            ("nobackfill", flagged("nobackfill")),
-            ("norebalance", flagged("norebalance")),
-            ("nodown", flagged("nodown")),
-            ("pause", flagged("pauserd")),
-        ] {
-            *drawn.entry(state).or_default() += u32::from(is_there);
+    // Of a wide cluster, whoever is up reports a group, so that few are stale.
+    for (of, least) in [(Cluster::of as Drawn, 3), (Cluster::wide, 1)] {
+        let mut drawn: BTreeMap<&str, u32> = BTreeMap::new();
+        for cluster in (1..=300).map(of) {
+            let wide = cluster.is_wide.then(|| wide_states(&cluster)).unwrap_or_default();
+            for (state, is_there) in states(&cluster).into_iter().chain(wide) {
+                *drawn.entry(state).or_default() += u32::from(is_there);
+            }
         }
+        let few: Vec<_> = drawn.iter().filter(|(_, times)| **times < least).collect();
+        assert!(few.is_empty(), "{few:?} of {drawn:?}");
     }
-    let few: Vec<_> = drawn.iter().filter(|(_, times)| **times < 3).collect();
-    assert!(few.is_empty(), "{few:?} of {drawn:?}");
 }
 
 /// An answer in which what is down stays in, as if the monitors did nothing.
