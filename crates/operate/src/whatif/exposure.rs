@@ -49,7 +49,7 @@ impl Exposure {
             let live = |device: &&DeviceId| **device != NOWHERE && !failing[device.index()];
             let live: Vec<DeviceId> = affected.list(record)[..width].iter().filter(live).copied().collect();
             let data = kind.redundancy.data as usize;
-            let shards: u64 = affected.sizes(record).iter().sum();
+            let shards = affected.bytes_of(record);
             if live.len() == width || live.len() < data || shards == 0 {
                 continue;
             }
