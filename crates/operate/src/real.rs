@@ -54,8 +54,8 @@ pub(crate) struct Asked<'a> {
     pub keys: &'a Keys,
     /// From a change of the map to the first object that moves.
     pub start: SimSpan,
-    /// Recoveries of at most so many objects are simulated with all of them.
-    pub exact_objects: u64,
+    /// Recoveries of at most so many objects are simulated with all of them, if this is given.
+    pub exact_objects: Option<u64>,
     /// What fails.
     pub fail: &'a [failing::Asked<'a>],
     /// The flags of the cluster, now and as planned.
@@ -68,8 +68,8 @@ pub(crate) struct Asked<'a> {
 pub struct Ready {
     keys: Keys,
     settings: Settings,
-    /// Recoveries of at most so many objects are simulated with all of them.
-    pub(crate) exact_objects: u64,
+    /// Recoveries of at most so many objects are simulated with all of them, if this is given.
+    pub(crate) exact_objects: Option<u64>,
     pub(crate) groups: Arc<Groups>,
     failures: Vec<Failure>,
     pub(crate) flags: ClusterFlags,
@@ -395,18 +395,9 @@ fn usual_redundancy(cluster: &Cluster) -> Redundancy {
 const OBJECTS_MAX: u64 = u32::MAX as u64;
 
 impl Ready {
-    /// An estimate of the memory of a replicate.
-    pub(crate) fn memory_estimate(&self) -> Bytes {
-        let failing: usize = self.failures.iter().map(|failure| failure.devices.len()).sum();
-        let share = failing as f64 / f64::from(self.groups.machines.hardware.devices().max(1));
-        let of_pool = |pool: &PoolState| {
-            let objects: u64 = pool.groups.iter().map(Groups::objects).sum();
-            objects as f64 * (f64::from(pool.placed.size) * share).min(1.0)
-        };
-        let affected: f64 = self.groups.cluster.pools.iter().map(of_pool).sum();
-        // A size, its state, a job with its devices, and its progress.
+    /// An estimate of the memory that the machines take in a replicate.
+    pub(crate) fn memory_of_machines(&self) -> u64 {
         let hardware = &self.groups.machines.hardware;
-        let machines = memory_of_machines(f64::from(hardware.servers()), f64::from(hardware.devices()));
-        Bytes::new((affected * 96.0 + machines) as u64)
+        memory_of_machines(f64::from(hardware.servers()), f64::from(hardware.devices())) as u64
     }
 }

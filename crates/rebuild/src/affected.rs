@@ -92,8 +92,10 @@ pub struct Affected {
     pub follows: bool,
     /// What each device held before any failure, where that is known.
     pub held: Option<Held>,
-    /// The objects of each record and their bytes, where `sizes` has only some of them; else empty.
+    /// The objects of each record and their bytes, where `sizes` has only some of them or none; else empty.
     pub(crate) all: Vec<All>,
+    /// Objects are counted, and not in `sizes` yet: those of a record are of equal size.
+    pub(crate) counted: bool,
 }
 
 /// The objects of a record.
@@ -103,6 +105,14 @@ pub(crate) struct All {
     pub objects: u64,
     /// Their bytes per copy or shard.
     pub bytes: u64,
+}
+
+impl All {
+    /// The sizes of so many objects that have all of these bytes; the remainder goes to the first ones.
+    pub(crate) fn even(self, objects: u64) -> impl Iterator<Item = u64> + use<> {
+        let (each, more) = (self.bytes.checked_div(objects).unwrap_or(0), self.bytes.checked_rem(objects));
+        (0..objects).map(move |at| each + u64::from(more.is_some_and(|more| at < more)))
+    }
 }
 
 impl Affected {
@@ -118,6 +128,7 @@ impl Affected {
         assert!(self.keys.is_empty() || self.keys.len() == records, "records without a key");
         assert!(self.asked == 0 || self.asked >= records as u64, "records that were not asked for");
         assert!(self.all.is_empty() || self.all.len() == records, "records without all of their objects");
+        assert!(!self.counted, "objects that are only counted have no state");
         if self.first_object.is_empty() {
             assert_eq!(self.sizes.len(), records, "objects, and records of one object");
             return;
@@ -145,6 +156,7 @@ impl Affected {
     #[inline]
     #[must_use]
     pub fn sizes(&self, record: usize) -> &[u64] {
+        debug_assert!(!self.counted, "objects of record {record} are only counted");
         if self.first_object.is_empty() {
             return std::slice::from_ref(&self.sizes[record]);
         }
@@ -158,16 +170,60 @@ impl Affected {
         if self.first_object.is_empty() { record } else { self.first_object[record] as usize }
     }
 
-    /// Number of objects in `sizes`.
+    /// Number of objects in `sizes`, or that are counted.
     #[must_use]
     pub fn objects(&self) -> usize {
-        self.sizes.len()
+        if self.counted { self.all.iter().map(|all| all.objects as usize).sum() } else { self.sizes.len() }
+    }
+
+    /// How much work an object is on average, where one of copies is 1: devices that it is read from and
+    /// written to, in pairs.
+    #[must_use]
+    pub fn weight(&self) -> f64 {
+        let parts = |record| self.objects_of(record) * (1 + u64::from(self.kind(record).redundancy.data));
+        let (objects, parts) = (0..self.records())
+            .fold((0, 0), |(objects, sum), record| (objects + self.objects_of(record), sum + parts(record)));
+        if objects == 0 { 1.0 } else { parts as f64 / (2 * objects) as f64 }
     }
 
     /// Whether objects of the records are left out, and each that is left stands for several.
     #[must_use]
     pub(crate) fn is_thinned(&self) -> bool {
-        !self.all.is_empty()
+        !self.counted && !self.all.is_empty()
+    }
+
+    /// The same records with a size for each object, where objects are only counted; none where each has its
+    /// size already.
+    #[must_use]
+    pub(crate) fn laid_out(&self) -> Option<Affected> {
+        self.counted.then(|| {
+            let mut laid_out = self.without_objects(self.objects());
+            for all in &self.all {
+                laid_out.sizes.extend(all.even(all.objects));
+                laid_out.first_object.push(laid_out.sizes.len() as u32);
+            }
+            laid_out
+        })
+    }
+
+    /// The same records without objects, and with room for so many.
+    pub(crate) fn without_objects(&self, room: usize) -> Affected {
+        let mut first_object = Vec::with_capacity(self.records() + 1);
+        first_object.push(0);
+        Affected {
+            kinds: self.kinds.clone(),
+            kind_of: self.kind_of.clone(),
+            lists: self.lists.clone(),
+            first_object,
+            sizes: Vec::with_capacity(room),
+            numbers: self.numbers.clone(),
+            homes: self.homes.as_ref().map(Arc::clone),
+            keys: self.keys.clone(),
+            held: None,
+            all: Vec::new(),
+            counted: false,
+            ..*self
+        }
     }
 
     /// Objects of a record, with those that are left out.
@@ -242,7 +298,21 @@ impl Affected {
             follows: false,
             held: None,
             all: Vec::new(),
+            counted: false,
         }
+    }
+
+    /// Adds a group of a given kind of which only the objects are counted, and their bytes per copy or shard:
+    /// all of equal size, the remainder in the first ones. Such groups are not mixed with others.
+    ///
+    /// # Panics
+    /// If there are more objects than fit in 32 bits.
+    pub fn push_counted(&mut self, kind: u16, number: u64, list: &[DeviceId], (objects, bytes): (u64, u64)) {
+        assert!(self.sizes.is_empty(), "group {number} is counted among others whose objects have sizes");
+        self.push_group_of(kind, number, list, std::iter::empty());
+        self.all.push(All { objects, bytes });
+        self.counted = true;
+        assert!(u32::try_from(self.objects()).is_ok(), "objects are numbered in 32 bits");
     }
 
     /// Adds a group of a given kind: its devices, padded with [`NOWHERE`], and its objects.

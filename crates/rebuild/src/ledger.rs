@@ -574,11 +574,13 @@ impl<'a> Ledger<'a> {
     fn write_plan(&self, orders: &[Vec<Turn>]) -> (Plan, Vec<(u32, u32)>) {
         let mut plan = Plan::new().of_groups(self.affected.grouped).split_by_priority(self.affected.follows);
         let mut jobs = Vec::new();
-        if !self.affected.grouped {
-            let turns = orders.iter().map(Vec::len).sum();
-            jobs.reserve(turns);
-            plan.reserve(turns, turns * (self.data(0) + 1));
-        }
+        // Large tables are not copied while they grow.
+        let turns: usize = orders.iter().map(Vec::len).sum();
+        let open = |turn: &Turn| self.affected.sizes(turn.record as usize).len();
+        let most = if self.affected.grouped { orders.iter().flatten().map(open).sum() } else { turns };
+        jobs.reserve_exact(most);
+        let devices = if turns == 0 { 0 } else { turns * (self.data(0) + 1) };
+        plan.reserve(most, devices);
         let mut ahead = orders.iter().flatten().skip(FETCH_AHEAD);
         let (mut sources, mut targets) = (Vec::new(), Vec::new());
         for (driver, turns) in (0u32..).map(DeviceId).zip(orders) {

@@ -181,11 +181,22 @@ impl Plan {
         debug_assert!(no_device_twice(writes), "a job writes to a device twice: {writes:?}");
         let few =
             |devices: &[DeviceId]| u8::try_from(devices.len()).expect("an object has at most 255 shards");
+        let devices_at = self.devices_of(reads, writes);
+        self.jobs.push(Job { bytes, resume, devices_at, reads: few(reads), writes: few(writes) });
+        self.tasks.last_mut().expect("a task has begun").jobs.end += 1;
+    }
+
+    /// Where the devices of the next job are. The objects of a group have the same ones, most of the time.
+    fn devices_of(&mut self, reads: &[DeviceId], writes: &[DeviceId]) -> u32 {
+        let before = self.jobs.last().filter(|_| self.grouped);
+        let same = before.filter(|job| self.reads(job) == reads && self.writes(job) == writes);
+        if let Some(same) = same {
+            return same.devices_at;
+        }
         let devices_at = u32::try_from(self.devices.len()).expect("jobs name fewer than 2^32 devices in all");
         self.devices.extend_from_slice(reads);
         self.devices.extend_from_slice(writes);
-        self.jobs.push(Job { bytes, resume, devices_at, reads: few(reads), writes: few(writes) });
-        self.tasks.last_mut().expect("a task has begun").jobs.end += 1;
+        devices_at
     }
 
     /// Checks that each task has one driver and each job one task, both in the order of their numbers.
@@ -207,8 +218,12 @@ impl Plan {
         }
         assert_eq!(jobs as usize, self.jobs.len(), "jobs of all tasks, and jobs");
         assert_eq!(reserved as usize, self.reserved.len(), "reservations of all tasks, and reservations");
-        let mut devices = 0;
+        let (mut devices, mut before) = (0, None);
         for (number, job) in self.jobs.iter().enumerate() {
+            let row = (job.devices_at, job.reads, job.writes);
+            if before.replace(row).filter(|_| self.grouped) == Some(row) {
+                continue;
+            }
             assert_eq!(job.devices_at, devices, "the devices of job {number} do not follow those before");
             devices += u32::from(job.reads) + u32::from(job.writes);
         }

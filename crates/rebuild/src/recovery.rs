@@ -336,6 +336,9 @@ impl Recovery<'_> {
         end: Option<SimTime>,
         simulator: &S,
     ) -> Result<Recovered, RecoveryError> {
+        if let Some(affected) = self.affected.laid_out() {
+            return Recovery { affected: &affected, ..self.clone() }.run_before(end, simulator);
+        }
         let returns = !self.later.returns.is_empty();
         let mut ledger = Ledger::new(self.affected, self.hardware, self.rules)
             .with_returns(returns.then_some(self.later.writes));

@@ -13,10 +13,8 @@
 //! the turns of all that it stands for.
 //!
 //! Left out: what else is done once for a group rather than for each object counts `by` times. So a group
-//! keeps at least [`OBJECTS_LEAST`] objects on average, and the caller compares a thinned recovery with a
-//! whole one, or with one that is thinned less, before it uses others.
-
-use std::sync::Arc;
+//! keeps at least [`OBJECTS_LEAST`] objects on average if the caller says nothing else, and the caller
+//! compares a thinned recovery with a whole one, or with one that is thinned less, before it uses others.
 
 use towtank_units::{SimSpan, SimTime};
 
@@ -50,8 +48,9 @@ fn part(span: SimSpan, by: u32) -> SimSpan {
 }
 
 /// Maps come at their times, and items that start nothing do not become fewer with the objects.
-fn thinned_limits(limits: &Limits, by: u32) -> Limits {
+fn thinned_limits(limits: &Limits, (by, at_once): (u32, bool)) -> Limits {
     let maps = limits.maps.map(|maps| Maps {
+        at_once: maps.at_once || at_once,
         soon: part(maps.soon, by),
         apart: part(maps.apart, by),
         one_in: maps.one_in.saturating_mul(by),
@@ -65,16 +64,40 @@ impl Thinned {
     /// written to an object meanwhile depends on the time.
     #[must_use]
     pub fn to(recovery: &Recovery<'_>, objects: usize) -> Option<Thinned> {
+        Thinned::with(recovery, objects, OBJECTS_LEAST)
+    }
+
+    /// The same where a group keeps at least so many objects on average.
+    #[must_use]
+    pub fn with(recovery: &Recovery<'_>, objects: usize, of_a_group: usize) -> Option<Thinned> {
+        Thinned::one_in_how_many(recovery, objects, of_a_group).map(|by| Thinned::by(recovery, by))
+    }
+
+    /// One object in how many such a recovery has.
+    #[must_use]
+    pub fn one_in_how_many(recovery: &Recovery<'_>, objects: usize, of_a_group: usize) -> Option<u32> {
         let affected = recovery.affected;
         let of_one = affected.objects() / affected.records().max(1);
-        let by = u32::try_from((affected.objects() / objects.max(1)).min(of_one / OBJECTS_LEAST)).ok()?;
+        let by = (affected.objects() / objects.max(1)).min(of_one / of_a_group.max(1));
+        let by = u32::try_from(by).ok()?;
         let returns = !recovery.later.returns.is_empty();
-        (affected.grouped && by > 1 && !returns).then(|| Thinned::by(recovery, by))
+        (affected.grouped && by > 1 && !returns).then_some(by)
     }
 
     /// A recovery with one object in `by`.
     #[must_use]
     pub fn by(recovery: &Recovery<'_>, by: u32) -> Thinned {
+        Thinned::taking(recovery, (by, false))
+    }
+
+    /// The same where the time that it takes to run does not depend on the objects that are left out: each
+    /// object takes the turns of all that it stands for at once ([`Maps::at_once`]).
+    #[must_use]
+    pub fn at_once_by(recovery: &Recovery<'_>, by: u32) -> Thinned {
+        Thinned::taking(recovery, (by, true))
+    }
+
+    fn taking(recovery: &Recovery<'_>, (by, at_once): (u32, bool)) -> Thinned {
         let struck =
             recovery.struck.iter().map(|struck| Struck { at: part(struck.at, by), ..struck.clone() });
         let at = |at: &SimTime| SimTime::from_ns(at.as_ns() / u64::from(by));
@@ -102,7 +125,7 @@ impl Thinned {
                 peering: part(waiting.peering, by),
                 ..waiting
             },
-            limits: thinned_limits(recovery.limits, by),
+            limits: thinned_limits(recovery.limits, (by, at_once)),
             begin: part(recovery.rules.backfill.begin, by),
             by,
         }
@@ -276,28 +299,14 @@ impl Affected {
     /// The same groups with one object in `by`, and one at least where there are some. Each group has one
     /// `by`-th of its bytes.
     fn thinned(&self, by: u32) -> Affected {
-        let mut thinned = Affected {
-            kinds: self.kinds.clone(),
-            kind_of: self.kind_of.clone(),
-            lists: self.lists.clone(),
-            first_object: vec![0],
-            sizes: Vec::with_capacity(self.sizes.len() / by as usize + self.records()),
-            numbers: self.numbers.clone(),
-            homes: self.homes.as_ref().map(Arc::clone),
-            keys: self.keys.clone(),
-            held: None,
-            all: Vec::with_capacity(self.records()),
-            ..*self
-        };
+        let mut thinned = self.without_objects(self.objects() / by as usize + self.records());
         for record in 0..self.records() {
             let all = All { objects: self.objects_of(record), bytes: self.bytes_of(record) };
             let objects =
                 ((all.objects * 2 + u64::from(by)) / (2 * u64::from(by))).max(u64::from(all.objects > 0));
             // Where all objects have bytes, those that are left have some too.
             let bytes = (all.bytes / u64::from(by)).max(if all.bytes < all.objects { 0 } else { objects });
-            let (each, more) = (bytes.checked_div(objects).unwrap_or(0), bytes.checked_rem(objects));
-            let of = |at: u64| each + u64::from(more.is_some_and(|more| at < more));
-            thinned.sizes.extend((0..objects).map(of));
+            thinned.sizes.extend(All { objects, bytes }.even(objects));
             thinned.first_object.push(thinned.sizes.len() as u32);
             thinned.all.push(all);
         }

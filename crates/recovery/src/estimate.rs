@@ -7,6 +7,7 @@
 //! there; and with a third one, so that it is seen where the time depends on the order in which groups get
 //! their reservations. That order differs in each estimate, as it does if disks are a little faster.
 
+use towtank_rebuild::affected::Affected;
 use towtank_rebuild::recovery::{Recovered, Recovery};
 use towtank_rebuild::thinned::Thinned;
 use towtank_report::{Warning, human};
@@ -24,9 +25,18 @@ pub const ERROR_MAX: f64 = 0.02;
 /// second.
 const OBJECTS: usize = 50_000;
 
-/// An estimate of the recovery itself has so many objects, or more where groups are small: a run takes
-/// about a second.
+/// An estimate of the recovery itself has so many objects, or more where there are many groups: a run takes
+/// about a second. Objects that are read in many shards count as several ([`Affected::weight`]).
 const OBJECTS_FINE: usize = 200_000;
+
+/// Where estimates differ, one with about so many is made, or four times as many as before if that is less.
+const OBJECTS_FINER: usize = 800_000;
+
+/// A group keeps at least so many objects on average in an estimate for trials of a recovery that is estimated
+/// itself, and twice as many in that of the recovery. Chosen for clusters with thousands of groups of many
+/// shards, of which all are affected by the failure of a host; what it makes of drawn clusters is in
+/// `whatif/tests/coarse.rs`.
+const OF_A_GROUP: usize = 25;
 
 /// With fewer groups, the order in which a few of them get their reservations decides the time, and thinned
 /// recoveries have another order. Chosen after a trial of 480 groups without sleep was 22 % off, although
@@ -35,8 +45,15 @@ const OBJECTS_FINE: usize = 200_000;
 pub const GROUPS: usize = 500;
 
 /// Recoveries of more objects are estimated unless `exact_objects` says otherwise. A choice: a failed
-/// device of 2 TiB has half as many objects of 4 MiB, and a run of so many takes about five seconds.
-pub const EXACT_OBJECTS: u64 = 1_000_000;
+/// device of 2 TiB has half as many objects of 4 MiB, and a run of so many takes about five seconds. Objects
+/// that are read in many shards count as several ([`exact_usually`]).
+const EXACT_OBJECTS: u64 = 1_000_000;
+
+/// Recoveries of more objects than this are estimated unless `exact_objects` says otherwise.
+#[must_use]
+pub fn exact_usually(affected: &Affected) -> u64 {
+    (EXACT_OBJECTS as f64 / affected.weight()) as u64
+}
 
 /// A thinned recovery that takes as long as the one that it stands for.
 pub struct Estimate {
@@ -147,6 +164,15 @@ pub struct Ran {
     pub estimate: Option<Estimate>,
     /// What is said of an estimate of the recovery itself, or of why there is none.
     pub note: Option<Warning>,
+    /// By how much its times may be off because estimates differ, as a share of the time since the first
+    /// transfer: 0 where they agree, or all objects were simulated.
+    pub off: f64,
+}
+
+impl Ran {
+    fn whole(recovered: Recovered, note: Option<Warning>) -> Ran {
+        Ran { recovered, estimate: None, note, off: 0.0 }
+    }
 }
 
 /// Runs a recovery: with all of its objects if they are at most `exact_objects`, or cannot be estimated;
@@ -160,16 +186,33 @@ pub fn run(recovery: &Recovery<'_>, limits: Limits, context: &RunContext<'_>) ->
         && recovery.affected.records() >= limits.groups_least;
     match three(recovery).filter(|_| many) {
         Some(three) => checked(recovery, three, limits, context),
-        None => Ok(Ran { recovered: running::run(recovery, context)?, estimate: None, note: None }),
+        None => Ok(Ran::whole(running::run(recovery, context)?, None)),
     }
 }
 
 /// A recovery with some of its objects, one with a few less, and one with at most half as many, for trials.
 pub fn three(recovery: &Recovery<'_>) -> Option<[Thinned; 3]> {
-    let rough = Thinned::to(recovery, OBJECTS).filter(|rough| rough.one_in() >= 4)?;
-    let by = (recovery.affected.objects() / OBJECTS_FINE) as u32;
-    let by = by.clamp(2, rough.one_in() / 2);
-    Some([Thinned::by(recovery, by), Thinned::by(recovery, by + 1), rough])
+    Some(parts(recovery)?.map(|by| Thinned::at_once_by(recovery, by)))
+}
+
+/// One object in how many each of them has.
+fn parts(recovery: &Recovery<'_>) -> Option<[u32; 3]> {
+    let weight = recovery.affected.weight();
+    let weighed = |objects: usize| (objects as f64 / weight) as usize;
+    let rough = Thinned::one_in_how_many(recovery, weighed(OBJECTS), OF_A_GROUP).filter(|by| *by >= 4)?;
+    let fine = u32::try_from(recovery.affected.objects() / weighed(OBJECTS_FINE).max(1)).unwrap_or(u32::MAX);
+    let fine = fine.clamp(2, rough / 2);
+    Some([fine, fine + fine.div_ceil(3), rough])
+}
+
+/// How many objects are simulated at a time, at most: all, where the recovery is not estimated.
+#[must_use]
+pub fn objects_at_once(recovery: &Recovery<'_>, exact_objects: u64) -> u64 {
+    let all = recovery.affected.objects() as u64;
+    let is_short = all <= exact_usually(recovery.affected);
+    let fine = parts(recovery).filter(|_| !is_short && all > exact_objects).map(|[fine, ..]| fine);
+    // Where estimates differ, a finer one is made.
+    fine.map_or(all, |fine| all / u64::from(fine / 4).max(1))
 }
 
 /// The largest difference between the times of several results for the same recovery.
@@ -181,7 +224,7 @@ pub fn differences(found: &[&Recovered]) -> f64 {
 }
 
 /// Runs a recovery with some of its objects, and twice with fewer. Where these differ, it is run with all
-/// of them.
+/// of them if they are not too many; else it is said by how much they differ.
 pub fn checked(
     recovery: &Recovery<'_>,
     [fine, other, rough]: [Thinned; 3],
@@ -203,45 +246,81 @@ pub fn checked(
     if partial {
         // A run that was stopped before its check is no result.
         recovered.partial = true;
-        return Ok(Ran { recovered, estimate: None, note: None });
+        return Ok(Ran::whole(recovered, None));
     }
     let last_write = third.last_write;
     let error = differences(&[&recovered, &second, &rough.whole(recovery, third)]);
-    if empty || error > limits.error_max {
+    let is_short = recovery.affected.objects() as u64 <= exact_usually(recovery.affected);
+    if is_short && (empty || error > limits.error_max) {
         let note = Some(differ(parts, error, limits.error_max)).filter(|_| !empty);
         let recovered = context.within(0.5..1.0, |context| running::run(recovery, context))?;
-        return Ok(Ran { recovered, estimate: None, note });
+        return Ok(Ran::whole(recovered, note));
     }
-    let note = Some(estimated(
-        recovery.affected.objects(),
-        limits.exact_objects,
-        parts,
-        error,
-        recovered.interrupted,
-    ));
-    let estimate = Estimate::new(rough, &recovered, (last_write, events));
-    Ok(Ran { recovered, estimate: Some(estimate), note })
+    if empty {
+        return Ok(Ran::whole(recovered, None));
+    }
+    let finer = finer(recovery, &fine).filter(|_| error > limits.error_max);
+    let mut said = Said { recovery, exact_objects: limits.exact_objects, parts: parts.to_vec(), error };
+    if let Some(finer) = finer {
+        let found = run(&finer, recovery.quiet, 0.5..1.0)?;
+        let partial = found.partial;
+        let before = std::mem::replace(&mut recovered, finer.whole(recovery, found));
+        if partial {
+            return Ok(Ran::whole(recovered, None));
+        }
+        said.error = differences(&[&recovered, &before]);
+        said.parts = vec![finer.one_in(), fine.one_in()];
+    }
+    let differ = said.error > limits.error_max;
+    let note = Some(said.note((differ, recovered.interrupted)));
+    let estimate = Some(Estimate::new(rough, &recovered, (last_write, events)));
+    Ok(Ran { recovered, estimate, note, off: if differ { said.error } else { 0.0 } })
 }
 
-fn estimated(
-    objects: usize,
+/// An estimate with more objects, where others differ.
+fn finer(recovery: &Recovery<'_>, fine: &Thinned) -> Option<Thinned> {
+    let objects = OBJECTS_FINER as f64 / recovery.affected.weight();
+    let by = (recovery.affected.objects() as f64 / objects) as u32;
+    let by = by.max(fine.one_in() / 4).max(2);
+    (by <= fine.one_in() / 2).then(|| Thinned::at_once_by(recovery, by))
+}
+
+/// What is said of an estimate.
+struct Said<'a> {
+    recovery: &'a Recovery<'a>,
     exact_objects: u64,
-    [fine, other, rough]: [u32; 3],
+    /// One object in how many each of those that are compared has.
+    parts: Vec<u32>,
     error: f64,
-    interrupted: bool,
-) -> Warning {
-    let moved = match interrupted {
-        false => "objects, groups and bytes that move are exact",
-        true => "what was copied before a later change and is wanted no longer is an estimate",
-    };
-    Warning::note(format!(
-        "{} objects are more than `exact_objects` ({}), so the recovery was simulated with one in {fine}: {moved}; \
-         times, rates, counts over time and what NICs send are estimates: with one in {fine}, in {other} and in {rough} \
-         times differ by at most {}; exact = true (`--exact`) simulates all objects",
-        human::digits(objects as f64),
-        human::digits(exact_objects as f64),
-        human::quantity(error, "fraction"),
-    ))
+}
+
+impl Said<'_> {
+    /// With whether they differ by more than is usual, and whether the recovery was interrupted.
+    fn note(&self, (differ, interrupted): (bool, bool)) -> Warning {
+        let moved = match interrupted {
+            false => "objects, groups and bytes that move are exact",
+            true => "what was copied before a later change and is wanted no longer is an estimate",
+        };
+        let by = match self.error.is_finite() {
+            true => format!("by at most {}", human::quantity(self.error, "fraction")),
+            false => "in what ends at all".to_owned(),
+        };
+        let why =
+            if differ { ", since the time depends on the order in which groups are copied" } else { "" };
+        let compared = match self.parts[..] {
+            [finer, fine] => format!("one in {finer} and in {fine}"),
+            [fine, other, rough] => format!("one in {fine}, in {other} and in {rough}"),
+            _ => unreachable!("two or three estimates are compared"),
+        };
+        Warning::note(format!(
+            "{} objects are more than `exact_objects` ({}), so the recovery was simulated with one in {}: {moved}; \
+             times, rates, counts over time and what NICs send are estimates: with {compared} times differ {by}{why}; \
+             exact = true (`--exact`) simulates all objects",
+            human::digits(self.recovery.affected.objects() as f64),
+            human::digits(self.exact_objects as f64),
+            self.parts[0],
+        ))
+    }
 }
 
 fn differ([fine, other, rough]: [u32; 3], error: f64, error_max: f64) -> Warning {

@@ -121,7 +121,8 @@ pub const AFTER_BOOT: [SimSpan; 2] = [SimSpan::from_ms(1_000), SimSpan::from_ms(
 const BACKFILL: Backfill = Backfill { begin: SimSpan::from_ms(320), look: SimSpan::from_us(22) };
 
 /// `paxos_min_wait` and `paxos_propose_interval`, with their defaults in Ceph 15 to 21.
-const MAPS: Maps = Maps { soon: SimSpan::from_ms(50), apart: SimSpan::from_secs(1), one_in: 1 };
+const MAPS: Maps =
+    Maps { soon: SimSpan::from_ms(50), apart: SimSpan::from_secs(1), one_in: 1, at_once: false };
 
 /// The release that is assumed if exports name none.
 pub const RELEASE_USUAL: CephRelease = CephRelease::of_major(16);

@@ -48,8 +48,8 @@ struct Homeward {
     /// The numbers of the records, in ascending order.
     numbers: Vec<u64>,
     width: usize,
-    /// Where they belong on the maps that the manager makes, which many recoveries ask for: by the number of
-    /// changes and the devices that are out.
+    /// Where they belong, which each of many recoveries of them asks for: by the number of changes and the
+    /// devices that are out.
     found: Mutex<BTreeMap<Asked, Arc<Vec<DeviceId>>>>,
 }
 
@@ -219,7 +219,8 @@ impl Groups {
         affected.asked = asked;
         affected.follows = !self.changed.is_empty();
         for (kind, number, list, unit, data) in records {
-            affected.push_group_of(kind, number, &list, sizes(unit.objects, unit.bytes, data));
+            let Unit { objects, bytes, .. } = unit;
+            affected.push_counted(kind, number, &list, (objects, bytes_of_shards(objects, bytes, data)));
         }
         Some((affected, lacking))
     }
@@ -305,23 +306,20 @@ impl Groups {
     }
 }
 
-/// The sizes of the objects of a group, all of the mean size; the remainder goes to the first ones. An object
-/// without bytes still takes an operation, so it counts as one byte.
-fn sizes(objects: u64, bytes: u64, data: u32) -> impl Iterator<Item = u64> + use<> {
+/// The bytes per copy or shard of all objects of a group, which are all of the mean size; the remainder is in
+/// the first ones. An object without bytes still takes an operation, so it counts as one byte.
+fn bytes_of_shards(objects: u64, bytes: u64, data: u32) -> u64 {
     let (each, more) = bytes.checked_div(objects).map_or((0, 0), |each| (each, bytes % objects));
-    (0..objects).map(move |at| (each + u64::from(at < more)).div_ceil(u64::from(data)).max(1))
+    let shard = |size: u64| size.div_ceil(u64::from(data)).max(1);
+    more * shard(each + 1) + (objects - more) * shard(each)
 }
 
 impl Homes for Homeward {
     fn with_out<'a>(&'a self, changes: usize, out: &'a [bool]) -> Box<dyn Wanted + 'a> {
-        let of = |table: Arc<Vec<DeviceId>>| Table { numbers: &self.numbers, width: self.width, table };
-        if changes < self.groups.stepped.0 {
-            return Box::new(of(Arc::new(self.table(changes, out))));
-        }
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let table =
             found.entry((changes, out.to_vec())).or_insert_with(|| Arc::new(self.table(changes, out)));
-        Box::new(of(Arc::clone(table)))
+        Box::new(Table { numbers: &self.numbers, width: self.width, table: Arc::clone(table) })
     }
 }
 

@@ -7,13 +7,14 @@ use towtank_ceph::{Cluster, FillLimits, Joined, upmaps};
 use towtank_placement::crush::pools::FULL;
 use towtank_placement::crush::{NONE, RuleKind};
 use towtank_rebuild::plan::DeviceId;
-use towtank_recovery::estimate::EXACT_OBJECTS;
+use towtank_recovery::estimate;
 use towtank_recovery::settings::PEERING;
 use towtank_scenario::{Draft, Problems};
 use towtank_streams::Seed;
 use towtank_units::{Bytes, SimSpan};
 
 use super::later;
+use super::orders;
 use super::scenario::Scenario;
 use super::stages::{self, DownAndIn, Stages};
 use super::steps::{self, Way};
@@ -96,8 +97,7 @@ impl Ready {
         steps::check_used(way.as_ref(), &after, &start, draft).into_result(())?;
         let change = Change { after, disks, then: then.unwrap_or_default() };
         let fail: Vec<failing::Asked<'_>> = asked.fail.iter().map(failing_of).collect();
-        let exact_objects =
-            if scenario.exact { u64::MAX } else { scenario.exact_objects.unwrap_or(EXACT_OBJECTS) };
+        let exact_objects = if scenario.exact { Some(u64::MAX) } else { scenario.exact_objects };
         let of_cluster = real::Asked {
             exports: &scenario.exports,
             keys: &scenario.keys,
@@ -147,11 +147,23 @@ impl Ready {
         !self.told.is_empty()
     }
 
-    /// An estimate of the memory of a replicate: a size, its state, a job with its devices, and its progress
-    /// for each object.
+    /// Recoveries of at most so many objects are simulated with all of them.
+    pub(super) fn exact_objects(&self) -> u64 {
+        self.real.exact_objects.unwrap_or_else(|| estimate::exact_usually(&self.staged.affected))
+    }
+
+    /// An estimate of the memory of a replicate: the tables of its records, and for each object that is
+    /// simulated its size, its state, a job and its progress.
     #[must_use]
     pub fn memory_estimate(&self) -> Bytes {
-        Bytes::new(self.staged.affected.objects() as u64 * 96 + self.real.memory_estimate().get())
+        let context = RunContext::alone(Seed(0), 0);
+        let recovery = self.real.recovery(&self.staged, &context);
+        let affected = &self.staged.affected;
+        let few = !orders::by_chance(&recovery) && affected.records() < estimate::GROUPS;
+        let exact_objects = if few { u64::MAX } else { self.exact_objects() };
+        let objects = estimate::objects_at_once(&recovery, exact_objects);
+        let records = affected.records() as u64 * (64 + 16 * affected.width as u64);
+        Bytes::new(objects * 56 + records + self.real.memory_of_machines())
     }
 }
 

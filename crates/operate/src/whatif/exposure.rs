@@ -50,7 +50,7 @@ impl Exposure {
             let live = |device: &&DeviceId| **device != NOWHERE && !failing[device.index()];
             let live: Vec<DeviceId> = affected.list(record)[..width].iter().filter(live).copied().collect();
             let data = kind.redundancy.data as usize;
-            let shards: u64 = affected.sizes(record).iter().sum();
+            let shards = affected.bytes_of(record);
             // A device may hold two shards of a group for a while, also of one that lacks nothing.
             let is_whole = live.len() == width;
             let twice = || live.iter().enumerate().any(|(at, device)| live[..at].contains(device));

@@ -46,6 +46,8 @@ pub struct Seen {
     pub survivors: u32,
     /// With slower and with faster disks; none where nothing moves, or not all ends.
     pub spread: Option<Spread>,
+    /// By how much times may be off because estimates differ, as a share of the time since the first transfer.
+    pub off: f64,
     /// What is presented.
     pub observed: Observed,
     /// What was said and tried.
@@ -164,7 +166,10 @@ pub(super) fn with(
     let Some(moves) = moves else { return Ok(stopped()) };
     let staged = &ready.staged;
     let recovery = Recovery { used: left_on(ready, &moves), ..ready.real.recovery(staged, context) };
-    let drawn = context.within(0.0..ORDERS_SHARE, |context| orders::draw(&recovery, context))?;
+    // A lower limit of the user leaves the orders as they are.
+    let exact_objects = ready.exact_objects().max(estimate::exact_usually(&staged.affected));
+    let drawn =
+        context.within(0.0..ORDERS_SHARE, |context| orders::draw(&recovery, exact_objects, context))?;
     let recovery = match drawn {
         Some((seed, _)) => orders::with_ties(&recovery, seed),
         None => recovery,
@@ -190,7 +195,7 @@ fn in_order(
     let own = levers::own_share(context);
     let all = if permille.is_some() { 1.0 / (1.0 + 2.0 * own) } else { 1.0 };
     let limits = limits(ready, orders);
-    let estimate::Ran { mut recovered, estimate, note } =
+    let estimate::Ran { mut recovered, estimate, note, off } =
         context.within(0.0..all * own, |context| estimate::run(&recovery, limits, context))?;
     let unavailable = Unavailable::set_apart(ready, &recovery, &mut recovered);
     let resources = resources(&recovery, &recovered);
@@ -241,6 +246,7 @@ fn in_order(
         affected: affected(ready),
         survivors,
         spread,
+        off,
         observed,
         timing: Timing { start_s: start, waiting: ready.real.waiting() },
         upmaps_dropped: ready.case.upmaps_dropped,
@@ -262,7 +268,7 @@ fn by_spare(recovered: &Recovered, start: f64) -> Vec<Vec<(f64, u64)>> {
 fn limits(ready: &Ready, orders: Option<Orders>) -> estimate::Limits {
     let error_max = orders.map_or(ERROR_MAX, |orders| orders.share.max(ERROR_MAX));
     let groups_least = if orders.is_some() { 1 } else { GROUPS };
-    let limits = estimate::Limits { exact_objects: ready.real.exact_objects, error_max, groups_least };
+    let limits = estimate::Limits { exact_objects: ready.exact_objects(), error_max, groups_least };
     if ready.way.is_some() { steps::limits(limits) } else { limits }
 }
 
@@ -623,7 +629,8 @@ impl Seen {
         let by_order = self.observed.orders.map_or([0.0; 2], |orders| orders.range_s);
         let begin = self.counted(self.recovered.first_transfer).min(clean);
         let moving = self.recovered.moving.as_secs_f64().min(clean - begin);
-        let by_size = moving * self.guessed_sizes();
+        let off = if self.off.is_finite() { self.off } else { 1.0 };
+        let by_size = moving * (self.guessed_sizes() + off);
         Ok(match end {
             0 => (clean.min(slow).min(fast) - by_order[0] - by_size).max(clean - moving),
             _ => clean.max(slow).max(fast) + by_order[1] + by_size,

@@ -26,6 +26,9 @@ const OBJECTS: usize = 400_000;
 /// With fewer objects in a group on average, what is done once for a group would count too much.
 const OF_A_GROUP: usize = 20;
 
+/// The same where the recovery itself is estimated: what counts of these times is how they differ.
+const OF_A_GROUP_LEAST: usize = 5;
+
 /// The times of the drawn orders.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Orders {
@@ -43,8 +46,12 @@ pub struct Orders {
 ///
 /// # Errors
 /// When the model fails.
-pub fn draw(recovery: &Recovery<'_>, context: &RunContext<'_>) -> Result<Option<(Seed, Orders)>, StudyError> {
-    let Some(thinned) = cheap(recovery) else { return Ok(None) };
+pub fn draw(
+    recovery: &Recovery<'_>,
+    exact_objects: u64,
+    context: &RunContext<'_>,
+) -> Result<Option<(Seed, Orders)>, StudyError> {
+    let Some(thinned) = cheap(recovery, exact_objects) else { return Ok(None) };
     let first = recovery.rules.ties.unwrap_or(recovery.rules.seed);
     let mut all: Vec<(f64, Seed)> = Vec::with_capacity(DRAWN);
     let mut moving = 0.0f64;
@@ -75,22 +82,35 @@ pub(super) fn with_ties<'a>(recovery: &Recovery<'a>, seed: Seed) -> Recovery<'a>
 }
 
 /// How the recovery is made cheap enough to run many times: with some of its objects, or as it is. None if
-/// it cannot, or if chance has no part in it.
-fn cheap(recovery: &Recovery<'_>) -> Option<Option<Thinned>> {
-    let (affected, rules) = (recovery.affected, recovery.rules);
-    let by_chance = rules.ties.is_some() && rules.order == Order::FewestCopies;
-    let waits = affected.grouped && affected.records() > 1 && recovery.limits.reservations.is_some();
-    if !by_chance || !waits {
+/// it cannot, or if chance has no part in it. Recoveries of more than `exact_objects` are estimated.
+fn cheap(recovery: &Recovery<'_>, exact_objects: u64) -> Option<Option<Thinned>> {
+    let affected = recovery.affected;
+    if !by_chance(recovery) {
         return None;
     }
-    let (objects, each) = (affected.objects(), OBJECTS / DRAWN);
+    let objects = affected.objects();
+    let (each, of_a_group) = match objects as u64 > exact_objects {
+        true => ((OBJECTS as f64 / affected.weight()) as usize / DRAWN, OF_A_GROUP_LEAST),
+        false => (OBJECTS / DRAWN, OF_A_GROUP),
+    };
     if objects <= each {
         return Some(None);
     }
-    let by = objects.div_ceil(each).min(objects / affected.records() / OF_A_GROUP);
+    let by = objects.div_ceil(each).min(objects / affected.records() / of_a_group);
     // Twice the objects of the recovery itself are allowed, where its groups are small.
     let fits = objects / by.max(1) <= each.max(2 * objects / DRAWN);
-    (fits && recovery.later.returns.is_empty()).then(|| Some(Thinned::by(recovery, by as u32)))
+    let thinned = |by| match objects as u64 > exact_objects {
+        true => Thinned::at_once_by(recovery, by),
+        false => Thinned::by(recovery, by),
+    };
+    (fits && recovery.later.returns.is_empty()).then(|| Some(thinned(by as u32)))
+}
+
+/// Whether chance has a part in the order of groups.
+pub(super) fn by_chance(recovery: &Recovery<'_>) -> bool {
+    let (affected, rules) = (recovery.affected, recovery.rules);
+    let drawn = rules.ties.is_some() && rules.order == Order::FewestCopies;
+    drawn && affected.grouped && affected.records() > 1 && recovery.limits.reservations.is_some()
 }
 
 fn run(

@@ -86,8 +86,8 @@ pub struct Scenario {
     /// Whether all objects are simulated, however many move.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub exact: bool,
-    /// If more objects than this move, the recovery is estimated with some of them, where two such estimates
-    /// agree. Left out: 1000000.
+    /// If more objects than this move, the recovery is estimated with some of them. Left out: 1000000, or
+    /// fewer where an object is read in several shards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exact_objects: Option<u64>,
     /// Share of all devices that fails in a year, for the probability of data loss.

@@ -17,6 +17,7 @@ mod coarse;
 mod down;
 mod estimated;
 mod events;
+mod few;
 mod flags;
 mod later;
 mod malformed;

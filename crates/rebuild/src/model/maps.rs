@@ -10,6 +10,9 @@
 //!   was asked for, but no sooner than [`Maps::apart`] after the one before.
 //! - *The timer*: the items of a device get times that are a sleep apart, in the order in which they are
 //!   queued. Items that start nothing need no events: they only move the time of the next one.
+//! - *Objects that stand for very many* take the turns of all of them at once ([`Maps::at_once`]). Items that
+//!   start nothing come between those turns, so they are counted as if they shared the queue with them, and
+//!   they move the time of the next object.
 //!
 //! Left out: the item of a group that gets its reservations while the item waits (here the group gets another
 //! one, behind it); a second object of a group that starts because a map comes while the first is under way;
@@ -37,6 +40,9 @@ pub struct Maps {
     /// Items that start nothing take one in so many of what others do: 1, except where only some of the
     /// objects are simulated.
     pub one_in: u32,
+    /// An object takes the turns of all that it stands for at once. Else they are taken one by one where
+    /// groups wait, and a run takes as many events for them as with all objects.
+    pub at_once: bool,
 }
 
 /// The maps that the monitor makes. Without maps it stays as it begins, and is no part of digests.
@@ -67,12 +73,17 @@ pub struct Timer {
     pub last: SimTime,
     /// Items that wait for their time, besides those that start nothing.
     pub waiting: u32,
+    /// Until when items that start nothing are in the queue, where objects take several turns at once.
+    pub idle: SimTime,
 }
 
 impl Hash for Timer {
     fn hash<H: Hasher>(&self, state: &mut H) {
         if *self != Timer::default() {
             (self.last, self.waiting).hash(state);
+        }
+        if self.idle != SimTime::ZERO {
+            self.idle.hash(state);
         }
     }
 }
@@ -110,6 +121,11 @@ impl Rebuild<'_> {
         self.limits.maps.map_or(1, |maps| maps.one_in)
     }
 
+    /// Whether an object takes the turns of all that it stands for at once.
+    fn at_once(&self) -> bool {
+        self.limits.maps.is_some_and(|maps| maps.at_once)
+    }
+
     /// The sleep of one item.
     fn sleep(&self, device: DeviceId) -> SimSpan {
         let sleep = self.limits.pace(self.hardware, device).sleep;
@@ -124,7 +140,8 @@ impl Rebuild<'_> {
     }
 
     /// The item of an object enters the queue. An object that stands for several takes their turns one after
-    /// the other, since items of groups that wait come between them; `done` says how many it has had.
+    /// the other, since items of groups that wait come between them, or all at once; `done` says how many it
+    /// has had.
     pub(super) fn take_turns_of(
         &self,
         server: &mut Server,
@@ -135,7 +152,8 @@ impl Rebuild<'_> {
         let all = self.one_in();
         assert!(done < all, "an object takes turn {done} of {all}");
         let own = &server.devices[self.hardware.place_of(item.device)];
-        let turns = if self.waiting(own).next().is_some() { 1 } else { all - done };
+        let apart = !self.at_once() && self.waiting(own).next().is_some();
+        let turns = if apart { 1 } else { all - done };
         let wait = self.take_turn(server, item.device, turns, context);
         let (unit, bytes) = if done + turns < all { (TURN, done + turns) } else { (0, 0) };
         context.send(context.me(), wait, Event { unit, bytes, ..*item });
@@ -183,12 +201,28 @@ impl Rebuild<'_> {
 
     fn add_idle_items(&self, server: &mut Server, device: DeviceId, waits: u64, now: SimTime) {
         let idle = self.sleep(device).as_ns();
+        if self.at_once() {
+            return self.add_idle_share(server, device, waits, now);
+        }
         let timer = &mut server.devices[self.hardware.place_of(device)].timer;
         // What waits is behind each other without gaps, so the last time tells how many wait.
         let ahead = timer.last.checked_since(now).unwrap_or_default().as_ns();
         let there = ahead.div_ceil(idle).saturating_sub(u64::from(timer.waiting));
         let span = SimSpan::from_ns(idle.saturating_mul(waits.saturating_sub(there)));
         timer.last = timer.last.max(now).saturating_add(span);
+    }
+
+    /// The same where objects take the turns of several in one. The items share the queue with as many turns
+    /// of objects as there would be between them.
+    fn add_idle_share(&self, server: &mut Server, device: DeviceId, waits: u64, now: SimTime) {
+        let idle = self.sleep(device).as_ns();
+        let timer = &mut server.devices[self.hardware.place_of(device)].timer;
+        let slots = waits + u64::from(timer.waiting);
+        let ahead = timer.idle.checked_since(now).unwrap_or_default().as_ns().div_ceil(idle);
+        let there = ahead.saturating_mul(waits).div_ceil(slots).min(waits);
+        let span = |items: u64| SimSpan::from_ns(idle.saturating_mul(items));
+        timer.last = timer.last.max(now).saturating_add(span(waits - there));
+        timer.idle = timer.idle.max(now.saturating_add(span(slots)));
     }
 
     /// The monitor waits for the changes of other reasons.

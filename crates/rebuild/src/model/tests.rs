@@ -77,7 +77,7 @@ fn setting() -> impl Strategy<Value = Setting> {
 fn maps() -> impl Strategy<Value = Option<Maps>> {
     let span = |us: std::ops::Range<u64>| us.prop_map(SimSpan::from_us);
     let maps = (span(1..30), span(1..300), 1u32..4);
-    prop::option::of(maps.prop_map(|(soon, apart, one_in)| Maps { soon, apart, one_in }))
+    prop::option::of(maps.prop_map(|(soon, apart, one_in)| Maps { soon, apart, one_in, at_once: false }))
 }
 
 /// No clients, some at random, or some that wait for replies.
@@ -535,7 +535,9 @@ fn with_maps(groups: u32, objects: u32, limits: &Limits) -> (f64, Counts) {
 /// With each map, each group that waits takes a sleep, whatever the group copies whose turn it is.
 #[test]
 fn items_of_groups_that_wait_take_their_turns() {
-    let maps = |one_in| Some(Maps { soon: SimSpan::from_us(1), apart: SimSpan::from_secs(9), one_in });
+    let maps = |one_in| {
+        Some(Maps { soon: SimSpan::from_us(1), apart: SimSpan::from_secs(9), one_in, at_once: false })
+    };
     let sleep = SimSpan::from_ms(1);
     let none = Limits { sleep, serial: true, reservations: Some(1), ..sample::limits() };
     let with = |one_in| Limits { maps: maps(one_in), ..none.clone() };
@@ -554,9 +556,13 @@ fn items_of_groups_that_wait_take_their_turns() {
     }
     // Where an object stands for ten, the items of groups that wait take a tenth, and so do those before and
     // behind the objects of a group: one and two.
-    let ((before, _), (after, _)) = (with_maps(5, 20, &none), with_maps(5, 20, &with(10)));
+    let (before, _) = with_maps(5, 20, &none);
     let less = 5.0 * 0.000_9 + 4.0 * 2.0 * 0.000_9;
-    assert!((after - (before + 4.0 * 0.000_1 - less)).abs() < 0.000_2, "{after} after {before}");
+    let maps = with(10).maps.expect("maps");
+    for maps in [maps, Maps { at_once: true, ..maps }] {
+        let (after, _) = with_maps(5, 20, &Limits { maps: Some(maps), ..none.clone() });
+        assert!((after - (before + 4.0 * 0.000_1 - less)).abs() < 0.000_2, "{after} after {before}");
+    }
     // An item that is in the queue is not added again: of three maps in 2 ms, two find all items there.
     let busy =
         Limits { maps: Some(Maps { apart: SimSpan::from_us(900), ..with(1).maps.expect("maps") }), ..none };
@@ -570,7 +576,8 @@ fn items_of_groups_that_wait_take_their_turns() {
 fn changes_share_maps() {
     let hardware = sample::hardware(Size { racks: 1, servers: 2, disks: 1 });
     let plan = sample::plan(&hardware, Tasks::Reserving, &[]);
-    let maps = Some(Maps { soon: SimSpan::from_ms(50), apart: SimSpan::from_secs(1), one_in: 1 });
+    let maps =
+        Some(Maps { soon: SimSpan::from_ms(50), apart: SimSpan::from_secs(1), one_in: 1, at_once: false });
     let limits =
         Limits { sleep: SimSpan::from_ms(1), serial: true, reservations: Some(1), maps, ..sample::limits() };
     let made = |changes_ms: &[u64]| {
@@ -598,7 +605,8 @@ fn changes_share_maps() {
 fn a_map_that_is_never_made_is_found() {
     let hardware = sample::hardware(Size { racks: 1, servers: 2, disks: 1 });
     let plan = sample::plan(&hardware, Tasks::Reserving, &[Drawn::one(0, UNIT)]);
-    let maps = Some(Maps { soon: SimSpan::from_us(1), apart: SimSpan::from_us(9), one_in: 1 });
+    let maps =
+        Some(Maps { soon: SimSpan::from_us(1), apart: SimSpan::from_us(9), one_in: 1, at_once: false });
     let limits = Limits { serial: true, reservations: Some(1), maps, ..sample::limits() };
     let model = Rebuild::new(&hardware, &plan, &limits);
     let state = Finished::of(outcome(&model, RunOptions::default()));

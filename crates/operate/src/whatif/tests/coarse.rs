@@ -13,7 +13,7 @@ use crate::exports::samples::placed;
 use crate::whatif::orders;
 use towtank_recovery::estimate::{self, ERROR_MAX, GROUPS, Ran, differences, three};
 
-/// One pool of three copies on hosts with equal disks.
+/// One pool on hosts with equal disks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cluster {
     pub(super) hosts: u64,
@@ -22,6 +22,8 @@ pub(super) struct Cluster {
     pub(super) groups: u64,
     /// Objects of 4 MiB in each group.
     pub(super) objects: u64,
+    /// Data shards, with two more; three copies if there is one.
+    pub(super) data: u64,
 }
 
 impl Cluster {
@@ -40,17 +42,34 @@ impl Cluster {
             let _ = writeln!(root, "\titem h{host} weight {disks}.0");
         }
         let _ = write!(map, "root default {{\n\tid -1\n\talg straw2\n\thash 0\n{root}}}\n");
-        map + "rule one {\n\tid 0\n\ttype replicated\n\tmin_size 1\n\tmax_size 10\n\tstep take default\n\
-               \tstep chooseleaf firstn 0 type host\n\tstep emit\n}\n"
+        let (kind, mode) = if self.data > 1 { ("erasure", "indep") } else { ("replicated", "firstn") };
+        let _ = write!(
+            map,
+            "rule one {{\n\tid 0\n\ttype {kind}\n\tmin_size 1\n\tmax_size 20\n\tstep take default\n\
+             \tstep chooseleaf {mode} 0 type host\n\tstep emit\n}}\n"
+        );
+        map
     }
 
-    fn files(self) -> Folder {
-        let Cluster { hosts, disks, groups, objects, .. } = self;
+    pub(super) fn files(self) -> Folder {
+        let Cluster { hosts, disks, groups, objects, data, .. } = self;
         let osd = |osd: u64| format!(r#"{{"osd":{osd},"up":1,"in":1,"weight":1.0}}"#);
         let osds: Vec<String> = (0..hosts * disks).map(osd).collect();
         let dump = format!(
-            r#"{{"pools":[{{"pool":1,"pool_name":"data","type":1,"size":3,"min_size":2,"crush_rule":0,"flags":1,"pg_num":{groups},"pg_placement_num":{groups}}}],"osds":[{}]}}"#,
-            osds.join(",")
+            r#"{{"pools":[{{"pool":1,"pool_name":"data",{},"crush_rule":0,"flags":1,"pg_num":{groups},"pg_placement_num":{groups}}}],"osds":[{}]{}}}"#,
+            match data {
+                1 => r#""type":1,"size":3,"min_size":2"#.to_owned(),
+                _ => format!(
+                    r#""type":3,"size":{},"min_size":{},"erasure_code_profile":"own""#,
+                    data + 2,
+                    data + 1
+                ),
+            },
+            osds.join(","),
+            match data {
+                1 => String::new(),
+                _ => format!(r#","erasure_code_profiles":{{"own":{{"k":"{data}","m":"2"}}}}"#),
+            }
         );
         let group = |seed: u64| {
             format!(
@@ -74,7 +93,8 @@ fn drawn(turn: u32, most: u64) -> (Cluster, String) {
     // 520 to 700 groups have a copy on each host.
     let groups = (520 + draw(180)) * hosts / 3;
     let class = ["hdd", "ssd"][usize::from(draw(4) == 0)];
-    let cluster = Cluster { hosts, disks, class, groups, objects: most / 2 + draw(most / 2) };
+    let objects = most / 2 + draw(most / 2);
+    let cluster = Cluster { hosts, disks, class, groups, objects, data: 1 };
     let queue = match turn % 3 {
         0 => format!("recovery_sleep = \"{}ms\"\nqueue = \"wpq\"", 1 + draw(100)),
         1 => format!("recovery_sleep = \"0s\"\nqueue = \"wpq\"\nmax_backfills = {}", 1 + draw(4)),
@@ -129,7 +149,7 @@ fn errors(turns: u32, most: u64) -> Vec<[f64; 2]> {
     (0..).filter(|turn| turn % 3 != 0).take(turns as usize).map(error).collect()
 }
 
-fn quantiles(mut errors: Vec<f64>) -> [f64; 3] {
+pub(super) fn quantiles(mut errors: Vec<f64>) -> [f64; 3] {
     errors.sort_by(f64::total_cmp);
     [errors[errors.len() / 2], errors[errors.len() * 95 / 100], errors[errors.len() - 1]]
 }
@@ -191,7 +211,7 @@ const EXPORTS: &str = "crush_map = \"map\"\nosd_dump = \"osds\"\npg_dump = \"pgs
 
 /// A recovery that is large enough, with the keys of a scenario.
 fn large(keys: &str) -> (Cluster, String) {
-    let cluster = Cluster { hosts: 7, disks: 2, class: "hdd", groups: 1_493, objects: 455 };
+    let cluster = Cluster { hosts: 7, disks: 2, class: "hdd", groups: 1_493, objects: 455, data: 1 };
     (cluster, format!("{EXPORTS}queue = \"mclock\"\nceph_release = 16\n{keys}"))
 }
 
@@ -230,7 +250,7 @@ fn a_wrong_estimate_is_refused() {
 /// all objects.
 #[test]
 fn a_time_that_depends_on_the_order_is_not_estimated() {
-    let cluster = Cluster { hosts: 6, disks: 2, class: "hdd", groups: 1_040, objects: 410 };
+    let cluster = Cluster { hosts: 6, disks: 2, class: "hdd", groups: 1_040, objects: 410, data: 1 };
     let seen = |keys: &str| outcome(&Whatif, cluster.files(), &format!("{EXPORTS}queue = \"wpq\"\n{keys}"));
     let (exact, refused) = (seen("exact = true"), seen("exact_objects = 100000"));
     assert_eq!((&exact.measures, &exact.digest), (&refused.measures, &refused.digest));
@@ -255,7 +275,7 @@ fn an_estimated_recovery_is_reported() {
         texts.into_iter().find(|text| text.contains("exact_objects"))
     };
     assert_eq!((note(&usual), note(&exact)), (None, None));
-    insta::assert_snapshot!(note(&estimated).expect("there is a note"), @"297,570 objects are more than `exact_objects` (100,000), so the recovery was simulated with one in 2: objects, groups and bytes that move are exact; times, rates, counts over time and what NICs send are estimates: with one in 2, in 3 and in 4 times differ by at most 1.106 %; exact = true (`--exact`) simulates all objects");
+    insta::assert_snapshot!(note(&estimated).expect("there is a note"), @"297,570 objects are more than `exact_objects` (100,000), so the recovery was simulated with one in 2: objects, groups and bytes that move are exact; times, rates, counts over time and what NICs send are estimates: with one in 2, in 3 and in 5 times differ by at most 1.443 %; exact = true (`--exact`) simulates all objects");
     assert_ne!(usual.digest, estimated.digest);
     let times =
         ["time_to_", "transfer_s", "aggregate_rate", "ideal_rate", "bound_rate", "rate_per", "data_loss"];

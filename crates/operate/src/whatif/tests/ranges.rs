@@ -17,7 +17,7 @@ fn drawn(turn: u32) -> (Cluster, String) {
     let mut draw = |bound: u64| draws.of(Purpose(0)).below(bound);
     let (hosts, disks) = (4 + draw(9), 1 + draw(3));
     let groups = (4 + draw(20)) * hosts * disks / 3;
-    let cluster = Cluster { hosts, disks, class: "hdd", groups, objects: 20 + draw(30) };
+    let cluster = Cluster { hosts, disks, class: "hdd", groups, objects: 20 + draw(30), data: 1 };
     let devices = || (disks..2 * disks).map(|osd| format!("\"osd.{osd}\"")).collect::<Vec<_>>().join(", ");
     let change = match draw(3) {
         0 => "fail = \"host=h1\"".to_owned(),
@@ -42,7 +42,7 @@ impl Times {
         let ready = ready(cluster, &text);
         let context = RunContext::alone(Seed(u64::from(turn)), 0);
         let recovery = Recovery { quiet: false, ..ready.real.recovery(&ready.staged, &context) };
-        let (middle, found) = orders::draw(&recovery, &context).unwrap()?;
+        let (middle, found) = orders::draw(&recovery, u64::MAX, &context).unwrap()?;
         let time =
             |seed: Seed| orders::with_ties(&recovery, seed).run(&context).unwrap().last().as_secs_f64();
         let others = (0..OTHERS).map(|number| time(Seed(0xabc).part(number))).collect();
