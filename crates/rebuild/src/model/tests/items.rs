@@ -326,7 +326,7 @@ fn modelled(case: &Case) -> u64 {
         sleep: SimSpan::from_ns(case.sleep),
         job_cost: SimSpan::from_ns(case.object),
         serial: true,
-        maps: Some(Maps { soon, apart, one_in: 1 }),
+        maps: Some(Maps { soon, apart, one_in: 1, at_once: false }),
         ..sample::limits()
     };
     let counts = outcome(&Rebuild::new(&hardware, &plan, &limits), RunOptions::default()).merged_statistics();
