@@ -225,6 +225,6 @@ mod tests {
         assert!(dangers(&one)[0].starts_with("the sizes of 1 devices are not known"));
         let all = Kept { devices: vec![unknown], ..Kept::default() };
         assert!(dangers(&all)[0].starts_with("the sizes and the fill of the devices are not known"));
-        assert_eq!(status(&all).status(), Status::AtRisk);
+        assert_eq!(status(&all).status(), Status::Unknown);
     }
 }

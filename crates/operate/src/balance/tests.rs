@@ -164,7 +164,7 @@ fn what_a_report_lacks_is_not_known() {
         assert_eq!(seen.measures[measure].value(), None, "{measure}");
     }
     assert_eq!(seen.measures["groups_lost_now"].value(), Some(0.0), "it has the states of groups");
-    assert!(answer.starts_with("At risk: the sizes and the fill of the devices are not known"), "{answer}");
+    assert!(answer.starts_with("Unknown: the sizes and the fill of the devices are not known"), "{answer}");
 }
 
 /// With the sizes, the fill is estimated: 3,075,268 of 8,388,608 KiB on the fullest device, says `osd df`.
