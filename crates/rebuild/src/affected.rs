@@ -316,7 +316,7 @@ impl Affected {
     }
 
     /// Adds a group of a given kind: its devices, padded with [`NOWHERE`], and its objects.
-    pub fn push_group_of(
+    pub(crate) fn push_group_of(
         &mut self,
         kind: u16,
         number: u64,

@@ -32,10 +32,10 @@ const OBJECTS_FINE: usize = 200_000;
 /// Where estimates differ, one with about so many is made, or four times as many as before if that is less.
 const OBJECTS_FINER: usize = 800_000;
 
-/// A group keeps at least so many objects on average in an estimate for trials of a recovery that is estimated
-/// itself, and twice as many in that of the recovery. Chosen for clusters with thousands of groups of many
-/// shards, of which all are affected by the failure of a host; what it makes of drawn clusters is in
-/// `whatif/tests/coarse.rs`.
+/// A group keeps at least so many objects on average in an estimate for trials of a recovery that is
+/// estimated itself, and twice as many in that of the recovery. Chosen for clusters with thousands of
+/// groups of many shards, of which all are affected by the failure of a host; what it makes of drawn
+/// clusters is in `whatif/tests/coarse.rs`.
 const OF_A_GROUP: usize = 25;
 
 /// With fewer groups, the order in which a few of them get their reservations decides the time, and thinned

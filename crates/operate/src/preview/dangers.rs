@@ -3,7 +3,6 @@
 use towtank_ceph::FillLevel;
 use towtank_report::{Standing, Status, Warning};
 
-use super::group_limits;
 use super::moves::{DeviceMoves, Moves};
 use crate::states::{self, groups};
 
@@ -103,11 +102,28 @@ fn found(moves: &Moves) -> Vec<(Status, String)> {
                at different times?";
         found.push((Status::Unknown, text));
     }
-    let limited = moves.refused.iter().cloned().chain(group_limits::crowded(moves));
+    let limited = moves.refused.iter().cloned().chain(crowded(moves));
     found.extend(limited.map(|text| (Status::AtRisk, text)));
     found.extend(moves.halts.iter().map(|text| (Status::AtRisk, text.clone())));
     found.extend(too_full(moves));
     found
+}
+
+/// Devices that come above the limit, or get further above it, in words.
+fn crowded(moves: &Moves) -> Option<String> {
+    let max = u64::from(moves.safety.groups_max);
+    let is_crowded =
+        |device: &&DeviceMoves| device.target_shards > max && device.target_shards > device.present_shards;
+    let crowded = || moves.devices.values().filter(is_crowded).filter(|_| max > 0);
+    let worst = crowded().max_by_key(|device| device.target_shards)?;
+    let more = match crowded().count() - 1 {
+        0 => String::new(),
+        more => format!(", and {more} more above it"),
+    };
+    Some(format!(
+        "{} would have {} groups, above `mon_max_pg_per_osd` ({max} by default){more}",
+        worst.name, worst.target_shards
+    ))
 }
 
 /// How many it would be now, with the host that is worst now.

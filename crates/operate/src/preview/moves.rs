@@ -383,7 +383,10 @@ impl Tally {
                 self.moves.devices.entry(id).or_default();
             }
         }
-        self.moves.refused = group_limits::refused(case, &self.moves.devices);
+        self.moves.refused = {
+            let devices = &self.moves.devices;
+            group_limits::refused(case, &|id| devices.get(&id).map_or(0, |device| device.target_shards))
+        };
         for (id, device) in &mut self.moves.devices {
             let names = [&case.before, &case.after].map(|cluster| cluster.map.item_names.get(id));
             device.name = names.into_iter().flatten().next().cloned().unwrap_or_else(|| format!("osd.{id}"));

@@ -516,7 +516,10 @@ fn groups_that_wait_for_a_device_are_said_to_wait() {
     let degraded = "crush_map = \"crushmap.bin\"\nosd_dump = \"degraded_osd_dump.json.gz\"\npg_dump = \"degraded_pg_dump.json.gz\"\n";
     let warnings = draft_case(files, degraded).unwrap().warnings;
     let says = |words: &str| warnings.iter().any(|warning| warning.text.contains(words));
-    assert!(says("osd.2 is down and in: groups wait for it, and `noout` keeps it in, so nothing of these moves"), "{warnings:?}");
+    assert!(
+        says("osd.2 is down and in: groups wait for it, and `noout` keeps it in, so nothing of these moves"),
+        "{warnings:?}"
+    );
     assert!(
         says("their missing copies are counted as bytes to move where the map has a device"),
         "{warnings:?}"

@@ -46,7 +46,8 @@ pub struct Seen {
     pub survivors: u32,
     /// With slower and with faster disks; none where nothing moves, or not all ends.
     pub spread: Option<Spread>,
-    /// By how much times may be off because estimates differ, as a share of the time since the first transfer.
+    /// By how much times may be off because estimates differ, as a share of the time since the first
+    /// transfer.
     pub off: f64,
     /// What is presented.
     pub observed: Observed,
@@ -189,7 +190,6 @@ fn in_order(
     context: &RunContext<'_>,
 ) -> Result<Replicate<Seen>, StudyError> {
     let staged = &ready.staged;
-    let exposure = Exposure::of(&staged.affected, &staged.hardware, &staged.failing);
     let permille = permille(ready, &moves);
     // The recoveries with slower and with faster disks take as many events as the one before the trials.
     let own = levers::own_share(context);
@@ -202,25 +202,24 @@ fn in_order(
     let estimate = context.within(all * own..all * own, |context| {
         Estimate::or_of(estimate, (&recovery, &recovered), limits, context)
     })?;
-    let mut tried = match trials {
-        Trials::LeftOut => Vec::new(),
-        Trials::Made => context.within(all * own..all, |context| {
-            let settings = ready.real.levers();
-            levers::tried(&recovery, &recovered, (&resources, settings), estimate.as_ref(), context)
-        })?,
-    };
+    let settings = (&resources[..], (trials == Trials::Made).then(|| ready.real.levers()));
+    let models = (&recovery, &recovered);
+    let mut tried =
+        context.within(all * own..all, |context| made(models, settings, estimate.as_ref(), context))?;
     let spread = context
         .within(all..1.0, |context| spread(&recovery, &recovered, (permille, estimate.as_ref()), context))?;
     let beside =
         beside(ready, &recovered, &moves, note.into_iter().chain(estimate.as_ref().map(Estimate::note)));
     let start = ready.start.as_secs_f64();
-    // Trials count from the first failure.
-    let first = staged.struck.iter().map(|struck| struck.at).min().unwrap_or_default().as_secs_f64();
-    tried.iter_mut().for_each(|tried| tried.time_s = tried.time_s.map(|time| start + first + time));
-    let halted = halted::halted(ready, (&recovery, &recovered), limits, context)?;
+    count_from_the_change(&mut tried, staged, start);
     let (work, survivors) = work(ready, (&recovered, &moves), (&resources, &tried));
-    let asked = (&ready.scenario, ready.start);
-    let steps = steps::made(ready.way.as_ref(), asked, (&recovery, &recovered), estimate.as_ref(), context)?;
+    let steps = steps::made(
+        ready.way.as_ref(),
+        (&ready.scenario, ready.start),
+        (&recovery, &recovered),
+        estimate.as_ref(),
+        context,
+    )?;
     let observed = Observed {
         changes: ready.case.changes.clone(),
         fails: ready.fails,
@@ -229,7 +228,7 @@ fn in_order(
         waited: Some(waited(ready, (&recovery, &recovered))),
         work,
         by_spare: by_spare(&recovered, start),
-        halted,
+        halted: halted::halted(ready, (&recovery, &recovered), limits, context)?,
         unavailable,
         orders,
         fast_permille: permille.filter(|_| spread.is_some()).map(|[_, fast]| fast),
@@ -240,7 +239,7 @@ fn in_order(
     };
     let seen = Seen {
         moves,
-        exposure,
+        exposure: Exposure::of(&staged.affected, &staged.hardware, &staged.failing),
         recovered,
         fails: !staged.struck.is_empty(),
         affected: affected(ready),
@@ -254,6 +253,23 @@ fn in_order(
         waits: waits::waits(ready, &recovery),
     };
     Ok(Replicate { seen: Ok(seen), beside })
+}
+
+/// The trials, where they are made.
+fn made(
+    (recovery, recovered): (&Recovery<'_>, &Recovered),
+    (resources, settings): (&[Resource], Option<levers::Settings>),
+    estimate: Option<&Estimate>,
+    context: &RunContext<'_>,
+) -> Result<Vec<Tried>, StudyError> {
+    let Some(settings) = settings else { return Ok(Vec::new()) };
+    levers::tried(recovery, recovered, (resources, settings), estimate, context)
+}
+
+/// Trials count from the first failure; their times are made to count from the change.
+fn count_from_the_change(tried: &mut [Tried], staged: &Staged, start: f64) {
+    let first = staged.struck.iter().map(|struck| struck.at).min().unwrap_or_default().as_secs_f64();
+    tried.iter_mut().for_each(|tried| tried.time_s = tried.time_s.map(|time| start + first + time));
 }
 
 /// The bytes that were finished over time, by what was to spare, in seconds from the change.
