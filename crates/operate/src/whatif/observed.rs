@@ -213,13 +213,8 @@ fn in_order(
     let start = ready.start.as_secs_f64();
     count_from_the_change(&mut tried, staged, start);
     let (work, survivors) = work(ready, (&recovered, &moves), (&resources, &tried));
-    let steps = steps::made(
-        ready.way.as_ref(),
-        (&ready.scenario, ready.start),
-        (&recovery, &recovered),
-        estimate.as_ref(),
-        context,
-    )?;
+    let asked = (&ready.scenario, ready.start);
+    let steps = steps::made(ready.way.as_ref(), asked, models, estimate.as_ref(), context)?;
     let observed = Observed {
         changes: ready.case.changes.clone(),
         fails: ready.fails,
