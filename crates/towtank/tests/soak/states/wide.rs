@@ -130,7 +130,7 @@ impl Cluster {
             child.id = PgId { pool: id, seed: number };
             let parent = &mut self.groups[own];
             // The first part of each sum is the larger one.
-            let each = if parent.objects > 0 { parent.bytes / parent.objects } else { 0 };
+            let each = parent.bytes.checked_div(parent.objects).unwrap_or(0);
             child.objects = parent.objects / 2;
             parent.objects -= child.objects;
             (child.bytes, parent.bytes) = (child.objects * each, parent.objects * each);
