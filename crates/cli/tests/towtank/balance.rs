@@ -218,7 +218,7 @@ fn what_is_wrong_is_reported_with_a_next_step() {
     error: `destination` is "osd.55": there is no device or bucket called `osd.55`
       --> --destination osd.55
                         ^^^^^^
-    hint: did you mean `osd.5`?
+    hint: the devices are osd.0 to osd.15
     exit 2
     "#);
     assert_snapshot!(balance(&folder, &["--destination", "rack=h1"]), @r#"

@@ -121,7 +121,7 @@ fn near_names_are_suggested() {
     error: `mark_out` is "osd.55": there is no device or bucket called `osd.55`
       --> --mark-out osd.55
                      ^^^^^^
-    hint: did you mean `osd.5`?
+    hint: the devices are osd.0 to osd.15
     exit 2
     "#);
     assert_snapshot!(preview(&folder, &["--remove", "host=h22"]), @r#"

@@ -46,7 +46,7 @@ pub struct Seen {
     pub survivors: u32,
     /// With slower and with faster disks; none where nothing moves, or not all ends.
     pub spread: Option<Spread>,
-    /// By how much times may be off because estimates differ, as a share of the time since the first
+    /// By how much times may be off because they are estimated, as a share of the time since the first
     /// transfer.
     pub off: f64,
     /// What is presented.
