@@ -27,6 +27,10 @@ environment() {
   [ "$1" = s3 ] && lock=python/s3.lock
   shift
   stamp=$(sha256sum "$lock" | cut -d' ' -f1)
+  # Tests that run side by side ask for the same one: the second waits until it is whole.
+  mkdir -p .tools
+  exec 9>.tools/lock
+  flock 9
   if [ "$(cat "$dir/stamp" 2>/dev/null)" != "$stamp" ]; then
     printf 'setup: making %s\n' "$dir" >&2
     rm -rf "$dir"

@@ -157,7 +157,13 @@ fn a_part_of_a_version_is_its_newest_and_others_are_the_nearest() {
     }
     let said = |text: &str| outside(text.parse().unwrap()).map(|warning| warning.text);
     assert_eq!(said("15"), None);
-    assert_eq!(said("21.9.9"), None);
+    assert_eq!(said("21.1.0"), None);
+    assert_eq!(
+        said("21.9.9").as_deref(),
+        Some(
+            "the newest version of 21 whose rules are known here is 21.1.0: they are assumed for Ceph 21.9.9"
+        )
+    );
     assert_eq!(
         said("14.2.22").as_deref(),
         Some(
@@ -203,10 +209,11 @@ fn a_release_is_read_as_it_is_written() {
         ("\"18.2.5\"", "\"18.2.5\""),
         ("18.2", "\"18.2\""),
         ("\"17.2.6\"", "\"17.2.6\""),
+        ("\"reef\"", "18"),
     ] {
         assert_eq!(serde_json::to_string(&read(text).unwrap()).unwrap(), want);
     }
-    for text in ["-1", "\"reef\"", "\"18.2.5.1\"", "null", "[18]"] {
+    for text in ["-1", "\"Reef\"", "\"nautilus\"", "\"18.2.5.1\"", "null", "[18]"] {
         assert!(read(text).is_err(), "{text}");
     }
 }
