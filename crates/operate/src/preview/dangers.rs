@@ -81,11 +81,11 @@ fn found(moves: &Moves) -> Vec<(Status, String)> {
         say(Status::NotSafe, safety.below_min_size_now, ("is", "are"), below);
     }
     let [stopper, loser] = &moves.worst_hosts;
-    if safety.host_loses > safety.host_loses_now {
+    if safety.more_are_lost && safety.host_loses > safety.host_loses_now {
         let lost = format!(" be lost if {loser} fails for good{}", now_at_most(safety.host_loses_now));
         say(Status::NotSafe, safety.host_loses, verb, &lost);
     }
-    if safety.host_stops > safety.host_stops_now {
+    if safety.more_stop && safety.host_stops > safety.host_stops_now {
         let stop = format!(" take no writes while {stopper} is down{}", now_at_most(safety.host_stops_now));
         say(Status::AtRisk, safety.host_stops, verb, &stop);
     }

@@ -128,8 +128,13 @@ impl Moves {
     /// Places every group before and after; nothing if the user stopped it.
     pub fn of(case: &Case, context: &RunContext<'_>) -> Result<Option<Moves>, StudyError> {
         let hosts = [case.before.hosts(), case.after.hosts()];
-        let mut tally =
-            Tally { moves: Moves::default(), flows: BTreeMap::new(), hosts, stops: Default::default() };
+        let mut tally = Tally {
+            moves: Moves::default(),
+            flows: BTreeMap::new(),
+            hosts,
+            stops: Default::default(),
+            any_stops: Default::default(),
+        };
         let mut before = laid_out(&case.before)?;
         let mut after = laid_out(&case.after)?;
         let mut left_alone = case.left_alone.as_ref().map(laid_out).transpose()?;
@@ -227,6 +232,8 @@ struct Tally {
     hosts: [BTreeMap<ItemId, String>; 2],
     /// What each host does that fails, before and after.
     stops: [BTreeMap<String, Stops>; 2],
+    /// What some host does: of groups that several hosts stop, each counts once.
+    any_stops: [Stops; 2],
 }
 
 /// What a host that fails does to groups.
@@ -236,6 +243,14 @@ struct Stops {
     stops: u64,
     /// So many have too few copies or shards elsewhere.
     loses: u64,
+}
+
+impl Stops {
+    /// Adds a group, with whether it stops and whether it is lost.
+    fn add(&mut self, (stops, loses): (bool, bool)) {
+        self.stops += u64::from(stops);
+        self.loses += u64::from(loses);
+    }
 }
 
 /// The hosts of the devices of a group, each with how many of them it has.
@@ -308,9 +323,7 @@ impl Tally {
             self.note_devices(held, target, unit.shard);
         }
         self.note_flows(&changes, primary, unit.shard);
-        if unit.first {
-            self.note_hosts(0, held, &unit);
-        }
+        self.note_hosts(0, held, &unit);
         if count(target) >= u64::from(unit.pool.size) {
             self.note_hosts(1, target, &unit);
         }
@@ -319,16 +332,17 @@ impl Tally {
     /// Counts what the failure of each host of a group does to it, now (0) or after the change (1).
     fn note_hosts(&mut self, when: usize, devices: &[ItemId], unit: &Unit<'_>) {
         let all = devices.iter().filter(|id| **id != NONE).count() as u64;
+        let mut some = (false, false);
         for (host, held) in hosts_of(devices, &self.hosts[when]) {
             let left = all - held;
             let stops = unit.min_size.is_some_and(|least| left < u64::from(least));
             let loses = all >= u64::from(unit.data) && left < u64::from(unit.data);
             if stops || loses {
-                let of_host = self.stops[when].entry(host.to_owned()).or_default();
-                of_host.stops += u64::from(stops);
-                of_host.loses += u64::from(loses);
+                self.stops[when].entry(host.to_owned()).or_default().add((stops, loses));
             }
+            some = (some.0 || stops, some.1 || loses);
         }
+        self.any_stops[when].add(some);
     }
 
     fn note_devices(&mut self, held: &[ItemId], target: &[ItemId], shard: u64) {
@@ -368,6 +382,9 @@ impl Tally {
         let safety = &mut self.moves.safety;
         (safety.host_stops_now, safety.host_stops) = (most(0, stops).0, worst);
         (safety.host_loses_now, safety.host_loses) = (most(0, loses).0, losing);
+        let [now, then] = self.any_stops;
+        safety.more_stop = then.stops > now.stops;
+        safety.more_are_lost = then.loses > now.loses;
         self.moves.worst_hosts = [host, loser];
     }
 

@@ -26,6 +26,11 @@ pub struct Safety {
     pub host_loses_now: u64,
     /// The same after the change.
     pub host_loses: u64,
+    /// Whether there are more groups then that the failure of some host stops. Where each host stops its
+    /// groups anyway, one of them may get a few more, which is no danger of the change.
+    pub more_stop: bool,
+    /// The same of groups that are lost with some host.
+    pub more_are_lost: bool,
     /// More groups on a device than this bring a warning: `mon_max_pg_per_osd`.
     pub groups_max: u32,
     /// The limits of fill of a device.

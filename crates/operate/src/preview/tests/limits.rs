@@ -129,3 +129,21 @@ fn swaps_of_a_group_are_removed_by_its_name() {
     };
     assert!(problems.to_string().contains("group 1.8 has no swaps to remove"), "{problems}");
 }
+
+/// Where each copy is needed for writes, each host stops its groups, now and after any change: that one of
+/// them gets a few groups more, or that groups are split, is no danger of the change.
+#[test]
+fn a_host_with_a_few_groups_more_is_no_danger_where_each_host_stops_its_groups() {
+    let mut files = usual();
+    let dump = String::from_utf8(files["osd_dump.json"].clone()).unwrap();
+    let strict = dump.replacen("\"min_size\":2", "\"min_size\":3", 1);
+    assert!(strict != dump, "the example has a pool with another `min_size`");
+    files.insert("osd_dump.json".to_owned(), strict.into_bytes());
+    for change in ["reweight = \"osd.6=0.9\"", "crush_reweight = \"osd.1=3.2\"", "pg_num = \"rbd=512\""] {
+        let case = draft_case(files.clone(), &format!("{USUAL}{change}")).unwrap();
+        let found = moves(&case);
+        assert!(found.safety.host_stops > 50, "{change}: {:?}", found.safety);
+        let said = dangers::dangers(&found).join("; ");
+        assert!(!said.contains("take no writes while"), "{change}: {said}");
+    }
+}
