@@ -94,8 +94,9 @@ pub struct Affected {
     pub held: Option<Held>,
     /// The objects of each record and their bytes, where `sizes` has only some of them or none; else empty.
     pub(crate) all: Vec<All>,
-    /// Objects are counted, and not in `sizes` yet: those of a record are of equal size.
-    pub(crate) counted: bool,
+    /// How many objects there are, where they are only counted, and not in `sizes` yet: those of a record are
+    /// of equal size.
+    pub(crate) counted: Option<u32>,
 }
 
 /// The objects of a record.
@@ -128,7 +129,7 @@ impl Affected {
         assert!(self.keys.is_empty() || self.keys.len() == records, "records without a key");
         assert!(self.asked == 0 || self.asked >= records as u64, "records that were not asked for");
         assert!(self.all.is_empty() || self.all.len() == records, "records without all of their objects");
-        assert!(!self.counted, "objects that are only counted have no state");
+        assert!(self.counted.is_none(), "objects that are only counted have no state");
         if self.first_object.is_empty() {
             assert_eq!(self.sizes.len(), records, "objects, and records of one object");
             return;
@@ -156,7 +157,7 @@ impl Affected {
     #[inline]
     #[must_use]
     pub fn sizes(&self, record: usize) -> &[u64] {
-        debug_assert!(!self.counted, "objects of record {record} are only counted");
+        debug_assert!(self.counted.is_none(), "objects of record {record} are only counted");
         if self.first_object.is_empty() {
             return std::slice::from_ref(&self.sizes[record]);
         }
@@ -173,7 +174,7 @@ impl Affected {
     /// Number of objects in `sizes`, or that are counted.
     #[must_use]
     pub fn objects(&self) -> usize {
-        if self.counted { self.all.iter().map(|all| all.objects as usize).sum() } else { self.sizes.len() }
+        self.counted.map_or(self.sizes.len(), |objects| objects as usize)
     }
 
     /// How much work an object is on average, where one of copies is 1: devices that it is read from and
@@ -189,14 +190,14 @@ impl Affected {
     /// Whether objects of the records are left out, and each that is left stands for several.
     #[must_use]
     pub(crate) fn is_thinned(&self) -> bool {
-        !self.counted && !self.all.is_empty()
+        self.counted.is_none() && !self.all.is_empty()
     }
 
     /// The same records with a size for each object, where objects are only counted; none where each has its
     /// size already.
     #[must_use]
     pub(crate) fn laid_out(&self) -> Option<Affected> {
-        self.counted.then(|| {
+        self.counted.map(|_| {
             let mut laid_out = self.without_objects(self.objects());
             for all in &self.all {
                 laid_out.sizes.extend(all.even(all.objects));
@@ -221,7 +222,7 @@ impl Affected {
             keys: self.keys.clone(),
             held: None,
             all: Vec::new(),
-            counted: false,
+            counted: None,
             ..*self
         }
     }
@@ -298,7 +299,7 @@ impl Affected {
             follows: false,
             held: None,
             all: Vec::new(),
-            counted: false,
+            counted: None,
         }
     }
 
@@ -311,8 +312,9 @@ impl Affected {
         assert!(self.sizes.is_empty(), "group {number} is counted among others whose objects have sizes");
         self.push_group_of(kind, number, list, std::iter::empty());
         self.all.push(All { objects, bytes });
-        self.counted = true;
-        assert!(u32::try_from(self.objects()).is_ok(), "objects are numbered in 32 bits");
+        let before = u64::from(self.counted.unwrap_or(0));
+        let all = u32::try_from(before.saturating_add(objects)).expect("objects are numbered in 32 bits");
+        self.counted = Some(all);
     }
 
     /// Adds a group of a given kind: its devices, padded with [`NOWHERE`], and its objects.

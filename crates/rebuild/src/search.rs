@@ -159,7 +159,7 @@ impl Search<'_> {
             follows: false,
             held: None,
             all: Vec::new(),
-            counted: false,
+            counted: None,
             first_object,
             sizes: Vec::new(),
             numbers: Vec::new(),

@@ -64,16 +64,10 @@ impl Thinned {
     /// written to an object meanwhile depends on the time.
     #[must_use]
     pub fn to(recovery: &Recovery<'_>, objects: usize) -> Option<Thinned> {
-        Thinned::with(recovery, objects, OBJECTS_LEAST)
+        Thinned::one_in_how_many(recovery, objects, OBJECTS_LEAST).map(|by| Thinned::by(recovery, by))
     }
 
-    /// The same where a group keeps at least so many objects on average.
-    #[must_use]
-    pub fn with(recovery: &Recovery<'_>, objects: usize, of_a_group: usize) -> Option<Thinned> {
-        Thinned::one_in_how_many(recovery, objects, of_a_group).map(|by| Thinned::by(recovery, by))
-    }
-
-    /// One object in how many such a recovery has.
+    /// One object in how many such a recovery has, where a group keeps at least so many on average.
     #[must_use]
     pub fn one_in_how_many(recovery: &Recovery<'_>, objects: usize, of_a_group: usize) -> Option<u32> {
         let affected = recovery.affected;
