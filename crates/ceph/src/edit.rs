@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use towtank_placement::crush::ItemId;
 use towtank_placement::crush::edit::EditError;
 use towtank_placement::crush::pools::Device;
-use towtank_placement::crush::{ItemId, Step};
 
 use crate::cluster::{Cluster, PoolState};
-use crate::tree::{buckets_around, buckets_below, devices_below};
+use crate::tree::{buckets_around, buckets_below, devices_below, takes};
 
 /// A host to be added.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,10 +53,7 @@ impl Cluster {
     /// The devices among which a rule chooses.
     #[must_use]
     pub fn devices_of_rule(&self, rule: u32) -> BTreeSet<ItemId> {
-        let steps = self.map.rule(rule as usize).map(|rule| rule.steps.as_slice()).unwrap_or_default();
-        let takes =
-            steps.iter().filter_map(|step| if let Step::Take(item) = step { Some(*item) } else { None });
-        takes.flat_map(|item| self.devices_below(item)).collect()
+        takes(&self.map, rule as usize).flat_map(|item| self.devices_below(item)).collect()
     }
 
     /// The buckets that directly hold an item of this type.

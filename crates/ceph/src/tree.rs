@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use towtank_placement::crush::{ItemId, Map};
+use towtank_placement::crush::{ItemId, Map, Step};
 
 /// Whether a bucket belongs to a shadow tree, which Ceph keeps for a device class.
 fn is_shadow(map: &Map, bucket: ItemId) -> bool {
@@ -53,6 +53,12 @@ pub(crate) fn devices_below(map: &Map, top: ItemId) -> Vec<ItemId> {
     }
     devices.dedup();
     devices
+}
+
+/// The items where a rule begins.
+pub(crate) fn takes(map: &Map, rule: usize) -> impl Iterator<Item = ItemId> {
+    let steps = map.rule(rule).map(|rule| rule.steps.as_slice()).unwrap_or_default();
+    steps.iter().filter_map(|step| if let Step::Take(item) = step { Some(*item) } else { None })
 }
 
 /// The buckets below an item, including itself, each after the one that holds it.

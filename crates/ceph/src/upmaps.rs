@@ -13,6 +13,7 @@ use towtank_placement::crush::pools::{Overlay, PgId, Placer, Pool};
 use towtank_placement::crush::{ItemId, Map, NONE, Step};
 
 use crate::cluster::Cluster;
+use crate::tree;
 
 /// Drops these mappings; returns how many were dropped or shortened.
 pub fn drop_broken(cluster: &mut Cluster) -> usize {
@@ -145,14 +146,9 @@ impl<'a> Domains<'a> {
         Domains { map, known: BTreeMap::new(), devices: BTreeMap::new() }
     }
 
-    fn takes(&self, rule: usize) -> Vec<ItemId> {
-        let steps = self.map.rule(rule).map(|rule| rule.steps.as_slice()).unwrap_or_default();
-        steps.iter().filter_map(|step| if let Step::Take(item) = step { Some(*item) } else { None }).collect()
-    }
-
     /// For each device below the rule's start, the bucket of type `kind` around it.
     fn of_type(&mut self, rule: usize, kind: i32) -> &BTreeMap<ItemId, ItemId> {
-        let takes = self.takes(rule);
+        let takes: Vec<ItemId> = tree::takes(self.map, rule).collect();
         let map = self.map;
         self.known.entry((rule, kind)).or_insert_with(|| {
             let mut found = BTreeMap::new();
@@ -178,7 +174,7 @@ impl<'a> Domains<'a> {
 
     /// The devices that the rule can reach, and whether they have weight in the map.
     fn weights(&mut self, rule: usize) -> &BTreeMap<ItemId, bool> {
-        let takes = self.takes(rule);
+        let takes: Vec<ItemId> = tree::takes(self.map, rule).collect();
         let map = self.map;
         self.devices.entry(rule).or_insert_with(|| {
             let mut found: BTreeMap<ItemId, bool> = BTreeMap::new();

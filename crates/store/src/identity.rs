@@ -245,8 +245,7 @@ pub fn make(root: &Path, osd: u32) -> Result<Incarnation, IdentityError> {
 /// When it cannot be moved.
 pub fn move_aside(root: &Path, osd: u32) -> Result<Option<PathBuf>, IdentityError> {
     let directory = root.join(format!("osd.{osd}"));
-    let fault =
-        |error: std::io::Error| IdentityError::File { path: directory.clone(), why: error.to_string() };
+    let fault = fault_at(&directory);
     if !directory.try_exists().map_err(fault)? {
         return Ok(None);
     }
@@ -256,9 +255,13 @@ pub fn move_aside(root: &Path, osd: u32) -> Result<Option<PathBuf>, IdentityErro
     Ok(Some(aside))
 }
 
+/// What an error of the system at a path becomes.
+fn fault_at<E: std::fmt::Display>(path: &Path) -> impl Fn(E) -> IdentityError + Copy + '_ {
+    move |error| IdentityError::File { path: path.to_owned(), why: error.to_string() }
+}
+
 fn made_empty(directory: &Path, name: &str) -> Result<(), IdentityError> {
-    let fault =
-        |error: std::io::Error| IdentityError::File { path: directory.to_owned(), why: error.to_string() };
+    let fault = fault_at(directory);
     if has_tables(directory)? {
         let what = format!("{name}: `{}` is not empty", directory.display());
         return Err(refused(what, "move it away first: it may be the only copy of its objects"));
@@ -268,8 +271,7 @@ fn made_empty(directory: &Path, name: &str) -> Result<(), IdentityError> {
 
 /// Whether a directory has anything besides an identity.
 pub(crate) fn has_tables(directory: &Path) -> Result<bool, IdentityError> {
-    let fault =
-        |error: std::io::Error| IdentityError::File { path: directory.to_owned(), why: error.to_string() };
+    let fault = fault_at(directory);
     let entries = match std::fs::read_dir(directory) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
         entries => entries.map_err(fault)?,
@@ -323,8 +325,7 @@ fn part_of(name: &str) -> String {
 /// Writes a file; it is durable when this returns, and the directory that it lies in too.
 fn write<T: Serialize>(path: &Path, value: &T) -> Result<(), IdentityError> {
     let text = serde_json::to_string_pretty(value).expect("plain data can be written");
-    write_synced(path, format!("{text}\n").as_bytes())
-        .map_err(|error| IdentityError::File { path: path.to_owned(), why: error.to_string() })
+    write_synced(path, format!("{text}\n").as_bytes()).map_err(fault_at(path))
 }
 
 /// Writes a file that only its owner can read; the write is atomic and durable.
@@ -348,8 +349,7 @@ pub(crate) fn write_synced(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
 
 fn drawn() -> Result<u64, IdentityError> {
     let mut bytes = [0; 8];
-    getrandom::fill(&mut bytes)
-        .map_err(|error| IdentityError::File { path: "/dev/urandom".into(), why: error.to_string() })?;
+    getrandom::fill(&mut bytes).map_err(fault_at(Path::new("/dev/urandom")))?;
     Ok(u64::from_le_bytes(bytes))
 }
 
