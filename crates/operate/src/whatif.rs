@@ -18,7 +18,7 @@
 //! - `observed`, `measures`: one replicate and its measures;
 //! - `answer`, `present`: the answer in words, tables and figures.
 
-pub(crate) mod answer;
+mod answer;
 mod case;
 mod exposure;
 mod halted;

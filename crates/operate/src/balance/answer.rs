@@ -8,8 +8,6 @@ use super::Balance;
 use super::dangers::percent;
 use super::observed::{Device, Fits, Kept, Pool};
 use super::plan_time::PlanTime;
-use crate::whatif::answer::interval;
-use crate::whatif::time_alone::Time;
 use towtank_study::Point;
 use towtank_study::ranking::Ranked;
 
@@ -220,11 +218,11 @@ fn remedy(view: &View<'_>) -> String {
 fn at_once(kept: &Kept) -> String {
     match &kept.time {
         PlanTime::None => String::new(),
-        PlanTime::Known(Time { clean_s, range_s }) => {
-            let range = interval(*clean_s, *range_s).map_or(String::new(), |range| format!(" ({range})"));
+        PlanTime::Known(time) => {
+            let range = time.range().map_or(String::new(), |range| format!(" ({range})"));
             format!(
                 "; {}{range} until all groups are clean, if all are made at once",
-                human::quantity(*clean_s, "s")
+                human::quantity(time.clean_s, "s")
             )
         }
         PlanTime::Unknown(reason) => format!("; how long until all groups are clean is not known: {reason}"),

@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use towtank_ceph::balance::Applied;
 use towtank_placement::crush::ItemId;
 use towtank_placement::crush::pools::PgId;
-use towtank_scenario::{Document, Files, Input, Source};
+use towtank_scenario::{Files, Input};
 use towtank_study::{RunContext, StudyError};
 
 use super::case::Ready;
@@ -57,13 +57,9 @@ impl Files for Loaded {
 /// # Errors
 /// When the model fails.
 pub(super) fn of(ready: &Ready, applied: &Applied, context: &RunContext<'_>) -> Result<PlanTime, StudyError> {
-    let text = scenario(ready, applied);
-    let Some(text) = text else { return Ok(PlanTime::None) };
-    let document = match Document::parse(&Source::file("plan", text)) {
-        Ok(document) => document.with_files(Arc::new(Loaded(ready.inputs.clone()))),
-        Err(problems) => return Ok(PlanTime::Unknown(format!("{problems:?}"))),
-    };
-    Ok(match time_alone::time(document, context)? {
+    let Some(scenario) = scenario(ready, applied) else { return Ok(PlanTime::None) };
+    let files = Arc::new(Loaded(ready.inputs.clone()));
+    Ok(match time_alone::time(scenario, files, context)? {
         Ok(time) => PlanTime::Known(time),
         Err(reason) => PlanTime::Unknown(reason),
     })

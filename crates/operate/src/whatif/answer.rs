@@ -8,6 +8,7 @@ use super::Whatif;
 use super::halted::{self, Halted};
 use super::observed::{Kept, LEASE_S, PEERS_S};
 use super::orders;
+use super::time_alone::interval;
 use super::unavailable::Unavailable;
 use crate::preview::dangers;
 use crate::preview::group_limits::REFUSED;
@@ -471,13 +472,6 @@ fn time(view: &View<'_>) -> Option<String> {
 
 /// The time that passes before objects move.
 const START: &str = "until the first object moves (`start`)";
-
-/// A range in words; none where both ends read the same.
-pub(crate) fn interval(time: f64, [low, high]: [f64; 2]) -> Option<String> {
-    let shown = human::Shown::fitting(time, "s");
-    let differ = shown.digits(low) != shown.digits(high);
-    differ.then(|| format!("{} to {}", shown.digits(low), shown.quantity(high)))
-}
 
 fn clients(view: &View<'_>) -> String {
     let wait = |measure: &str| view.value(measure);

@@ -1,7 +1,10 @@
 //! How long a change takes, for another study: as `whatif` answers it, without the trials of what would help.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
-use towtank_scenario::{Document, Problems};
+use towtank_report::human;
+use towtank_scenario::{Document, Files, Problems, Source};
 
 use super::case::Ready;
 use super::observed::{self, Trials};
@@ -15,12 +18,30 @@ pub(crate) struct Time {
     pub range_s: [f64; 2],
 }
 
-/// The time of a scenario of `whatif`, or why it is not known.
+impl Time {
+    /// The range in words; none where both ends read the same.
+    pub(crate) fn range(&self) -> Option<String> {
+        interval(self.clean_s, self.range_s)
+    }
+}
+
+/// A range in words; none where both ends read the same.
+pub(super) fn interval(time: f64, [low, high]: [f64; 2]) -> Option<String> {
+    let shown = human::Shown::fitting(time, "s");
+    let differ = shown.digits(low) != shown.digits(high);
+    differ.then(|| format!("{} to {}", shown.digits(low), shown.quantity(high)))
+}
+
+/// The time of a scenario of `whatif` with these files, or why it is not known.
 ///
 /// # Errors
 /// When the model fails.
-pub(crate) fn time(document: Document, context: &RunContext<'_>) -> Result<Result<Time, String>, StudyError> {
-    let ready = match ready(document) {
+pub(crate) fn time(
+    scenario: String,
+    files: Arc<dyn Files>,
+    context: &RunContext<'_>,
+) -> Result<Result<Time, String>, StudyError> {
+    let ready = match ready(scenario, files) {
         Ok(ready) => ready,
         Err(problems) => {
             let first = problems.iter().next().map(|problem| problem.message().to_owned());
@@ -36,7 +57,8 @@ pub(crate) fn time(document: Document, context: &RunContext<'_>) -> Result<Resul
         .and_then(|clean_s| Ok(Time { clean_s, range_s: [seen.clean_range(0)?, seen.clean_range(1)?] })))
 }
 
-fn ready(document: Document) -> Result<Ready, Problems> {
+fn ready(scenario: String, files: Arc<dyn Files>) -> Result<Ready, Problems> {
+    let document = Document::parse(&Source::file("whatif", scenario))?.with_files(files);
     let outline = document.outline()?;
     let draft = outline.points()[0].draft();
     Ready::check(draft.read::<Scenario>()?, draft)
