@@ -84,8 +84,9 @@ pub enum ToMonitor {
     Lose {
         /// The daemon, which does not run.
         osd: u32,
-        /// The map that the [`Loss`] was found with.
-        epoch: Epoch,
+        /// What may be lost at most. If the cluster has changed and more may be lost, nothing is done, and the
+        /// answer is what may be lost now.
+        accepted: Loss,
         /// What becomes of the daemon.
         then: Then,
     },

@@ -255,6 +255,17 @@ pub fn move_aside(root: &Path, osd: u32) -> Result<Option<PathBuf>, IdentityErro
     Ok(Some(aside))
 }
 
+/// Puts the directory of a device back that was moved aside, in place of a new one that has no tables.
+///
+/// # Errors
+/// When the new one has tables, or the old one cannot be moved.
+pub fn put_back(root: &Path, osd: u32, aside: &Path) -> Result<(), IdentityError> {
+    let directory = root.join(format!("osd.{osd}"));
+    made_empty(&directory, &format!("osd.{osd}"))?;
+    std::fs::remove_dir_all(&directory).map_err(fault_at(&directory))?;
+    std::fs::rename(aside, &directory).map_err(fault_at(aside))
+}
+
 /// What an error of the system at a path becomes.
 fn fault_at<E: std::fmt::Display>(path: &Path) -> impl Fn(E) -> IdentityError + Copy + '_ {
     move |error| IdentityError::File { path: path.to_owned(), why: error.to_string() }

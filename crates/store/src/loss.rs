@@ -23,8 +23,6 @@ pub struct GroupLoss {
 /// What a cluster may lose.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Loss {
-    /// The map with which it was found.
-    pub epoch: Epoch,
     /// The groups that wait, and may lose what was acknowledged.
     pub groups: Vec<GroupLoss>,
     /// Objects of which the device may have the last valid copy, in groups that serve.
@@ -46,6 +44,17 @@ impl Loss {
     #[must_use]
     pub fn is_nothing(&self) -> bool {
         self.groups.is_empty() && self.unfound == 0
+    }
+
+    /// Whether whoever accepted another loss has accepted this one too.
+    #[must_use]
+    pub fn is_within(&self, accepted: &Loss) -> bool {
+        let is_accepted = |lost: &GroupLoss| {
+            accepted.groups.iter().any(|other| {
+                other.group == lost.group && other.since <= lost.since && other.others.is_subset(&lost.others)
+            })
+        };
+        self.unfound <= accepted.unfound && self.groups.iter().all(is_accepted)
     }
 
     /// Adds what a group may lose without a device. If its primary is active, `unfound` is the number of
@@ -100,5 +109,27 @@ mod tests {
         let lost = GroupLoss { group: 7, since: 4, others: BTreeSet::from([1]) };
         assert_eq!(loss(None, &periods).groups, vec![lost]);
         assert!(loss(None, &periods[..1]).is_nothing(), "2 runs, and knows");
+    }
+
+    #[test]
+    fn a_loss_is_accepted_only_with_all_that_may_be_lost() {
+        let lost = |group, since, others: &[u32]| GroupLoss {
+            group,
+            since,
+            others: others.iter().copied().collect(),
+        };
+        let of = |unfound, groups: &[GroupLoss]| Loss { groups: groups.to_vec(), unfound };
+        let accepted = of(2, &[lost(1, 5, &[3]), lost(4, 5, &[])]);
+        for within in
+            [Loss::default(), accepted.clone(), of(1, &[lost(1, 6, &[2, 3])]), of(0, &[lost(4, 5, &[7])])]
+        {
+            assert!(within.is_within(&accepted), "{within:?}");
+        }
+        // More objects, another group, longer ago, and a device fewer that may have it too.
+        let beyond =
+            [of(3, &[]), of(0, &[lost(2, 5, &[3])]), of(0, &[lost(1, 4, &[3])]), of(0, &[lost(1, 5, &[2])])];
+        for beyond in beyond {
+            assert!(!beyond.is_within(&accepted), "{beyond:?}");
+        }
     }
 }

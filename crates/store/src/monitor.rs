@@ -382,7 +382,7 @@ impl State {
                 Some(why) => FromMonitor::Refused(why),
                 None => FromMonitor::Loses(self.losing(osd)),
             }),
-            ToMonitor::Lose { osd, epoch, then } => self.lose(osd, epoch, then),
+            ToMonitor::Lose { osd, accepted, then } => self.lose(osd, &accepted, then),
             ToMonitor::Maps { .. } => unreachable!("questions for maps wait without holding the state"),
         }
     }
@@ -426,7 +426,7 @@ impl State {
 
     /// What the cluster loses without the directory of a daemon.
     fn losing(&self, osd: u32) -> Loss {
-        let (now, mut loss) = (self.map(), Loss { epoch: self.map().epoch, ..Loss::default() });
+        let (now, mut loss) = (self.map(), Loss::default());
         let Some(member) = now.member(osd).filter(|member| !now.gone.contains(member)) else { return loss };
         let size_min = self.settings.config(0).size_min;
         let alive = now.alive();
@@ -457,13 +457,14 @@ impl State {
         loss
     }
 
-    /// Goes on without the directory of a daemon.
-    fn lose(&mut self, osd: u32, epoch: Epoch, then: Then) -> Result<FromMonitor, StoreError> {
+    /// Goes on without the directory of a daemon, if no more may be lost than was accepted.
+    fn lose(&mut self, osd: u32, accepted: &Loss, then: Then) -> Result<FromMonitor, StoreError> {
         if let Some(why) = self.fault_of_losing(osd) {
             return Ok(FromMonitor::Refused(why));
         }
-        if epoch != self.map().epoch {
-            return Ok(FromMonitor::Refused("the cluster has just changed: try again".to_owned()));
+        let loss = self.losing(osd);
+        if !loss.is_within(accepted) {
+            return Ok(FromMonitor::Loses(loss));
         }
         if then == Then::Goes && self.map().osds.len() == 1 {
             return Ok(FromMonitor::Refused(format!("osd.{osd} is the only daemon of the cluster")));

@@ -22,6 +22,9 @@ use crate::screen;
 /// The timeout of a request to the monitor.
 const MONITOR_TIME: Duration = Duration::from_secs(10);
 
+/// How often a loss that has grown meanwhile is asked for anew.
+const TRIES: u32 = 8;
+
 /// The most groups that are named.
 const NAMED_MOST: usize = 8;
 
@@ -65,9 +68,7 @@ pub(super) fn lost(flags: &GiveUp) -> Result<Exit, Trouble> {
         );
         return Err(Trouble::from(Problem::new(words).hint(hint)));
     }
-    let ask = ToMonitor::Lose { osd, epoch: loss.epoch, then: Then::Stays };
-    client.change(&ask).map_err(trouble)?;
-    tell(osd, &loss);
+    give_up(&client, flags, loss, Then::Stays)?;
     Ok(Exit::Done)
 }
 
@@ -78,11 +79,15 @@ pub(super) fn replace(flags: &GiveUp) -> Result<Exit, Trouble> {
     let client = Client::open(&home, MONITOR_TIME).map_err(trouble)?;
     let before = known(&client, osd)?.map.osds.get(&osd).map_or(0, |state| state.instance);
     let loss = accepted(&client, flags, "replace")?;
-    say_aside(moved_aside(&home, osd)?);
+    let aside = moved_aside(&home, osd)?;
     let incarnation = identity::make(home.directory(), osd).map_err(|error| trouble(error.into()))?;
-    let ask = ToMonitor::Lose { osd, epoch: loss.epoch, then: Then::Begins(incarnation) };
-    client.change(&ask).map_err(trouble)?;
-    tell(osd, &loss);
+    if let Err(why) = give_up(&client, flags, loss, Then::Begins(incarnation)) {
+        if let Some(aside) = &aside {
+            identity::put_back(home.directory(), osd, aside).map_err(|error| trouble(error.into()))?;
+        }
+        return Err(why);
+    }
+    say_aside(aside);
     let child = launch(&home, osd)?;
     drop(turn);
     wait_until_up(&home, &client, (osd, before), child)
@@ -94,9 +99,7 @@ pub(super) fn remove(flags: &GiveUp) -> Result<Exit, Trouble> {
     let client = Client::open(&home, MONITOR_TIME).map_err(trouble)?;
     known(&client, osd)?;
     let loss = accepted(&client, flags, "rm")?;
-    let ask = ToMonitor::Lose { osd, epoch: loss.epoch, then: Then::Goes };
-    client.change(&ask).map_err(trouble)?;
-    tell(osd, &loss);
+    give_up(&client, flags, loss, Then::Goes)?;
     say_aside(moved_aside(&home, osd)?);
     Ok(Exit::Done)
 }
@@ -110,15 +113,40 @@ fn losing(client: &Client, osd: u32) -> Result<Loss, Trouble> {
 
 /// What the cluster loses without a device: nothing, or what the user has accepted.
 fn accepted(client: &Client, flags: &GiveUp, command: &str) -> Result<Loss, Trouble> {
+    let loss = losing(client, flags.osd)?;
+    if loss.is_nothing() || flags.yes_i_know { Ok(loss) } else { Err(not_accepted(flags, command, &loss)) }
+}
+
+fn not_accepted(flags: &GiveUp, command: &str, loss: &Loss) -> Trouble {
     let osd = flags.osd;
-    let loss = losing(client, osd)?;
-    if loss.is_nothing() || flags.yes_i_know {
-        return Ok(loss);
-    }
     let hint = format!(
         "bring its directory back, or accept this with `towtank store osd {command} {osd} --yes-i-know`"
     );
-    Err(Trouble::from(Problem::new(words_of(osd, &loss)).hint(hint)))
+    Trouble::from(Problem::new(words_of(osd, loss)).hint(hint))
+}
+
+/// Goes on without the directory of a device, and tells what may be lost. The cluster may change meanwhile,
+/// and more may be lost than was found before: then that is asked for anew.
+fn give_up(client: &Client, flags: &GiveUp, mut loss: Loss, then: Then) -> Result<(), Trouble> {
+    let osd = flags.osd;
+    let command = match then {
+        Then::Stays => "lost",
+        Then::Begins(_) => "replace",
+        Then::Goes => "rm",
+    };
+    for _ in 0..TRIES {
+        let ask = ToMonitor::Lose { osd, accepted: loss.clone(), then };
+        match client.change(&ask).map_err(trouble)? {
+            FromMonitor::Loses(more) if flags.yes_i_know => loss = more,
+            FromMonitor::Loses(more) => return Err(not_accepted(flags, command, &more)),
+            _ => {
+                tell(osd, &loss);
+                return Ok(());
+            }
+        }
+    }
+    let problem = Problem::new(format!("what is lost without osd.{osd} changed {TRIES} times meanwhile"));
+    Err(Trouble::from(problem.hint("wait until the cluster is quiet, and repeat the command")))
 }
 
 fn tell(osd: u32, loss: &Loss) {

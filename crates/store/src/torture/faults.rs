@@ -254,8 +254,11 @@ impl Cluster {
                 return Err(StoreError::Refused("the monitor answers what was not asked".to_owned()));
             };
             let incarnation = identity::make(self.home.directory(), FRAGILE)?;
-            let ask = ToMonitor::Lose { osd: FRAGILE, epoch: loss.epoch, then: Then::Begins(incarnation) };
-            client.change(&ask).map(drop)
+            let ask = ToMonitor::Lose { osd: FRAGILE, accepted: loss, then: Then::Begins(incarnation) };
+            match client.change(&ask)? {
+                FromMonitor::Done => Ok(()),
+                _ => Err(StoreError::Refused("the cluster has changed".to_owned())),
+            }
         };
         if asked().is_err() {
             return Ok(false);
