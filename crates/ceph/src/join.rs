@@ -251,7 +251,6 @@ pub fn join(exports: Exports<'_>) -> Result<Joined, Vec<JoinError>> {
     let overlay = osd_dump.value.overlay();
     let mut cluster = Cluster { map: map.value, overlay, pools, fill: BTreeMap::new() };
     note_devices(&cluster, &map.file, &osd_dump.file, &mut warnings);
-    note_targets(&osd_dump.value, &mut warnings);
     warnings.extend(doubts::of_dump(&osd_dump.value, &osd_dump.file));
     let mut stated = Vec::new();
     let group_states = match (pg_dump, report) {
@@ -392,24 +391,6 @@ fn note_devices(cluster: &Cluster, map_file: &str, dump_file: &str, warnings: &m
             "{} of `{dump_file}` is in no bucket of `{map_file}`, so it gets no data",
             device_list(&apart)
         )));
-    }
-}
-
-/// Warns of pools whose number of groups is changing already.
-fn note_targets(dump: &OsdDump, warnings: &mut Vec<Warning>) {
-    for pool in &dump.pools {
-        let going = |now: u32, target: Option<u32>| target.filter(|target| *target != now && *target > 0);
-        for (what, now, target) in
-            [("pg_num", pool.pg_num, pool.pg_num_target), ("pgp_num", pool.pgp_num, pool.pgp_num_target)]
-        {
-            if let Some(target) = going(now, target) {
-                warnings.push(Warning::unknown(format!(
-                    "what becomes of pool `{}`, whose `{what}` is changing from {now} to {target}: {now} is used, and \
-                     what moves until {target} is left out",
-                    pool.name
-                )));
-            }
-        }
     }
 }
 

@@ -24,6 +24,7 @@ mod release;
 #[cfg(test)]
 mod retrying;
 mod states;
+mod targets;
 pub mod whatif;
 
 use towtank_study::Study;

@@ -16,6 +16,7 @@ use crate::names;
 use crate::real::write_rate;
 use crate::release::{self, GroupLimits};
 use crate::states;
+use crate::targets;
 
 /// A checked scenario.
 pub struct Ready {
@@ -59,6 +60,7 @@ impl Ready {
         let groups = GroupLimits::of(release::Found::of(&loaded).release);
         let Joined { cluster, mut warnings, osd_dump, states, .. } = loaded;
         warnings.extend(features::named(&osd_dump));
+        warnings.extend(targets::left_out(&osd_dump));
         warnings.extend(states::of_sums(&states));
         let flags = ClusterFlags::of((&cluster, &osd_dump), &Asked::default(), draft, &mut warnings)?;
         warnings.extend(flags.of_moves().map(Warning::danger));

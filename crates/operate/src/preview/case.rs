@@ -13,6 +13,7 @@ use crate::features;
 use crate::flags::ClusterFlags;
 use crate::release::{Found, GroupLimits};
 use crate::states;
+use crate::targets::Targets;
 
 /// A cluster before and after.
 #[derive(Clone, Debug)]
@@ -37,6 +38,8 @@ pub struct Case {
     pub groups_max: u32,
     /// What a flag keeps from moving, in words.
     pub halts: Option<String>,
+    /// What moves because of splits under way, which is not known, in words.
+    pub splits: Option<String>,
 }
 
 /// States of groups in which the dump does not tell everything.
@@ -66,9 +69,11 @@ impl Case {
         warnings.extend(states::of_sums(&states));
         let asked = Asked::of(&scenario.keyed(), draft)?;
         timeless(&asked, draft).into_result(())?;
+        let targets = Targets::of(&before, &osd_dump, &asked, &mut warnings);
+        let goes_on = targets.reached.as_ref().unwrap_or(&before);
         let steps = asked.map.iter().map(Change::step).collect();
         let steps = changes::Asked { after_map: scenario.map.after_map.is_some(), steps };
-        let Changed { after, upmaps_dropped, words } = changes::apply(&steps, draft, &before, &mut warnings)?;
+        let Changed { after, upmaps_dropped, words } = changes::apply(&steps, draft, goes_on, &mut warnings)?;
         warnings.extend(features::of_rules(&after, release));
         if words.is_empty() {
             warnings.push(Warning::note("nothing is changed; data that moves is already in transit"));
@@ -76,7 +81,7 @@ impl Case {
         let limits = FillLimits::of(&osd_dump);
         let flags = ClusterFlags::of((&before, &osd_dump), &asked, draft, &mut warnings)?;
         warnings.extend(down_and_in(&after, flags.always("noout")));
-        let (left_alone, halts) = (None, flags.of_moves());
+        let (left_alone, halts) = (targets.reached.map(|own| own.without_groups()), flags.of_moves());
         Ok(Case {
             before,
             after,
@@ -88,6 +93,7 @@ impl Case {
             limits,
             groups_max,
             halts,
+            splits: targets.splits,
         })
     }
 }

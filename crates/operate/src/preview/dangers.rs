@@ -104,6 +104,7 @@ fn found(moves: &Moves) -> Vec<(Status, String)> {
     }
     let limited = moves.refused.iter().cloned().chain(crowded(moves));
     found.extend(limited.map(|text| (Status::AtRisk, text)));
+    found.extend(moves.splits.iter().map(|text| (Status::Unknown, text.clone())));
     found.extend(moves.halts.iter().map(|text| (Status::AtRisk, text.clone())));
     found.extend(too_full(moves));
     found

@@ -47,6 +47,8 @@ pub struct Moves {
     /// What a flag keeps from moving, in words, where only the places of data are answered.
     #[serde(default)]
     pub halts: Option<String>,
+    /// What moves because of splits under way, which is not known, in words.
+    pub splits: Option<String>,
     /// The hosts whose failure stops most groups, and loses most, after the change.
     #[serde(default)]
     pub worst_hosts: [String; 2],
@@ -139,7 +141,8 @@ impl Moves {
         let mut after = laid_out(&case.after)?;
         let mut left_alone = case.left_alone.as_ref().map(laid_out).transpose()?;
         let total: u64 = case.before.pools.iter().map(|pool| pool.groups.len() as u64).sum();
-        for (old, new) in case.before.pools.iter().zip(&case.after.pools) {
+        for (pool, (old, new)) in case.before.pools.iter().zip(&case.after.pools).enumerate() {
+            let alone = case.left_alone.as_ref().map_or(old.placed, |alone| alone.pools[pool].placed);
             tally.moves.pools.push(PoolMoves { name: old.name.clone(), ..PoolMoves::default() });
             let parts = parts(old, new.placed.pg_num);
             let units: Vec<(u32, u64)> = (0u32..).zip(parts).collect();
@@ -157,7 +160,7 @@ impl Moves {
                     |groups| units.iter().map(|&(unit, _)| stable_mod(unit, groups)).collect::<Vec<_>>();
                 let sources = seeds(old.placed.pg_num);
                 let now = before.place_all(&old.placed, &sources);
-                let anyway = left_alone.as_mut().map(|alone| alone.place_all(&old.placed, &sources));
+                let anyway = left_alone.as_mut().map(|own| own.place_all(&alone, &seeds(alone.pg_num)));
                 let then = after.place_all(&new.placed, &seeds(new.placed.pg_num));
                 let units = (0..).zip(units).zip(sources).zip(now).zip(then);
                 for ((((at, &(unit, bytes)), source), now), then) in units {
@@ -393,6 +396,7 @@ impl Tally {
         self.moves.safety.groups_max = case.groups_max;
         self.note_worst_host();
         self.moves.states = case.states.clone();
+        self.moves.splits = case.splits.clone();
         self.moves.halts = case.halts.clone().filter(|_| self.moves.moved_shards > 0);
         let known = case.after.overlay.devices.len().max(case.before.overlay.devices.len()) as ItemId;
         for id in 0..known {

@@ -16,7 +16,7 @@ use towtank_units::{Bytes, SimSpan};
 use super::later;
 use super::orders;
 use super::scenario::Scenario;
-use super::stages::{self, DownAndIn, Stages};
+use super::stages::{self, Begins, DownAndIn, Stages};
 use super::steps::{self, Way};
 use crate::asked::{self, Asked, SET, Told};
 use crate::exports;
@@ -26,6 +26,7 @@ use crate::preview::case::Case;
 use crate::real::{self, Change, Staged, failing};
 use crate::release::GroupLimits;
 use crate::states;
+use crate::targets::Targets;
 use towtank_study::RunContext;
 
 /// A checked scenario.
@@ -88,7 +89,10 @@ impl Ready {
         let start = joined.cluster.clone();
         let limits = FillLimits::of(&joined.osd_dump);
         let mut warnings = Vec::new();
-        let course = stages::stages((&asked, &flags), (&scenario, draft), &start, &mut words, &mut warnings)?;
+        let targets = Targets::of(&start, &joined.osd_dump, &asked, &mut warnings);
+        let begins = Begins { start: &start, goes_on: targets.reached };
+        let course =
+            stages::stages((&asked, &flags), (&scenario, draft), &begins, &mut words, &mut warnings)?;
         let Stages { times, mut after, upmaps_dropped, down, left_alone, by_user } = course;
         let mut disks = vec![classed(&start, &joined, &scenario)];
         disks.extend(after.iter().map(|cluster| classed(cluster, &joined, &scenario)));
@@ -135,6 +139,7 @@ impl Ready {
             limits,
             groups_max: GroupLimits::of(real.paced().release).max,
             halts: None,
+            splits: targets.splits,
         };
         let lasts = asked.lasts();
         let start = begins;

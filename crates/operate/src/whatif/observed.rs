@@ -499,8 +499,18 @@ impl Seen {
             )
         });
         let doubt = self.idle_in_doubt();
-        let reasons =
-            [self.unmade(), left, full, self.flagged(), self.unseen(), self.short(), self.held(), doubt];
+        let splits = self.moves.splits.as_ref().map(|what| format!("it is not known {what}"));
+        let reasons = [
+            self.unmade(),
+            left,
+            full,
+            self.flagged(),
+            self.unseen(),
+            self.short(),
+            self.held(),
+            doubt,
+            splits,
+        ];
         let reasons: Vec<String> = reasons.into_iter().flatten().collect();
         (!reasons.is_empty()).then(|| reasons.join(", "))
     }

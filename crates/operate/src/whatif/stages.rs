@@ -135,6 +135,14 @@ pub(super) fn kept_by(flag: &Flagged) -> String {
     format!("{} (`{}`)", flag.in_words(), flag.unset())
 }
 
+/// The cluster at the beginning.
+pub(super) struct Begins<'a> {
+    /// As the exports have it.
+    pub start: &'a Cluster,
+    /// The same at the end of what the manager goes on with by itself, where it does.
+    pub goes_on: Option<Cluster>,
+}
+
 /// The stages of a map.
 ///
 /// # Errors
@@ -142,7 +150,7 @@ pub(super) fn kept_by(flag: &Flagged) -> String {
 pub(super) fn stages(
     (asked, flags): (&Asked, &ClusterFlags),
     (scenario, draft): (&Scenario, &Draft),
-    start: &Cluster,
+    Begins { start, goes_on }: &Begins<'_>,
     words: &mut Vec<Told>,
     warnings: &mut Vec<Warning>,
 ) -> Result<Stages, Problems> {
@@ -159,9 +167,10 @@ pub(super) fn stages(
     };
     let mut by_itself: Vec<ItemId> = Vec::new();
     let mut steps: BTreeMap<SimSpan, _> = asked.stages().into_iter().collect();
-    let times: BTreeSet<SimSpan> = steps.keys().chain(acts.keys()).copied().collect();
+    let goes_on_at = goes_on.as_ref().map(|_| SimSpan::ZERO);
+    let times: BTreeSet<SimSpan> = steps.keys().chain(acts.keys()).chain(&goes_on_at).copied().collect();
     for at in times {
-        let before = stages.after.last().unwrap_or(start);
+        let before = stages.after.last().or(goes_on.as_ref()).unwrap_or(start);
         let by_user = steps.remove(&at);
         let mut then = match &by_user {
             Some(steps) => {
@@ -187,7 +196,7 @@ pub(super) fn stages(
             }
         }
         back.iter().for_each(|device| mark_in((&mut then, start), *device));
-        if by_user.is_some() || !out.is_empty() || !back.is_empty() {
+        if by_user.is_some() || goes_on_at == Some(at) || !out.is_empty() || !back.is_empty() {
             stages.times.push(at);
             stages.by_user.push(by_user.is_some());
             stages.after.push(then);
@@ -197,13 +206,15 @@ pub(super) fn stages(
         (why, device_list(&devices.into_iter().collect::<Vec<_>>()))
     };
     stages.down.stay = stay.into_iter().map(listed).collect();
-    stages.left_alone = left_alone(start, &by_itself);
+    stages.left_alone = left_alone((start, goes_on.as_ref()), &by_itself);
     Ok(stages)
 }
 
-/// A cluster of which only these devices are marked out, without its groups; none where there are none.
-fn left_alone(start: &Cluster, out: &[ItemId]) -> Option<Cluster> {
-    let mut alone = (!out.is_empty()).then(|| start.without_groups())?;
+/// The cluster in the end if only these devices are marked out, without its groups; none where it stays as it
+/// is.
+fn left_alone((start, goes_on): (&Cluster, Option<&Cluster>), out: &[ItemId]) -> Option<Cluster> {
+    let stays = out.is_empty() && goes_on.is_none();
+    let mut alone = (!stays).then(|| goes_on.unwrap_or(start).without_groups())?;
     for device in out {
         if let Some(own) = alone.device_mut(*device) {
             own.weight = 0;

@@ -100,3 +100,59 @@ fn periods_and_shares_have_limits() {
     let unused = refused("mark_out = \"osd.6\"\nmgr_tick_period = \"1s\"\n");
     assert_eq!(unused, "`mgr_tick_period` is about steps of `pgp_num`, but nothing changes it");
 }
+
+/// The roomy cluster, of whose pool `rbd` the dump has these numbers.
+fn changing(numbers: &[(&str, u32)]) -> Folder {
+    let Folder(mut files) = roomy();
+    let mut dump: serde_json::Value = serde_json::from_slice(&files["osd_dump.json"]).unwrap();
+    let pools = dump["pools"].as_array_mut().expect("there are pools");
+    let rbd = pools.iter_mut().find(|pool| pool["pool_name"] == "rbd").expect("it is there");
+    numbers.iter().for_each(|(key, number)| rbd[*key] = (*number).into());
+    files.insert("osd_dump.json".to_owned(), dump.to_string().into_bytes());
+    Folder(files)
+}
+
+/// A change of `pgp_num` that is under way goes on as if it were asked for: in what moves, how long it takes,
+/// and with a failure beside it; and what moves is also what moves without the user.
+#[test]
+fn a_change_under_way_goes_on_as_if_it_were_asked_for() {
+    // What is asked for begins with a new map, which takes its time, and what is under way does not.
+    for (target, beside) in [(224, "start = \"0s\"\n"), (240, "fail = \"osd.6\"\n")] {
+        let target_of = [("pg_placement_num_target", target)];
+        let own = outcome(&Whatif, changing(&target_of), &format!("{EXAMPLE}{beside}"));
+        let asked =
+            outcome(&Whatif, changing(&[]), &format!("{EXAMPLE}{beside}pgp_num = \"rbd={target}\"\n"));
+        let steps = made(&own).expect("the manager makes steps");
+        assert!(steps.left == 0 && steps.at_s.len() > 2, "{steps:?}");
+        assert_eq!(made(&own), made(&asked));
+        for measure in asked.measures.keys().filter(|key| *key != "pending_bytes" && !key.contains("_plan")) {
+            let [one, other] = [&own, &asked].map(|seen| format!("{:?}", seen.measures[measure]));
+            assert_eq!(one, other, "{measure}");
+        }
+        assert!(value(&own, "pending_bytes") > 0.0 && value(&asked, "pending_bytes") == 0.0);
+        assert!(own.warnings.iter().any(|warning| warning.text.contains("the manager goes on with it")));
+        let moves = outcome(&crate::preview::Preview, changing(&target_of), EXAMPLE);
+        let all = value(&own, "moved_bytes");
+        assert!(target != 224 || value(&moves, "moved_bytes") == all, "{all}");
+    }
+}
+
+/// How long a split takes that is still to come is not known, unless the user asks for it.
+#[test]
+fn a_split_to_come_has_no_time() {
+    let to_come = [("pg_num_target", 512), ("pg_placement_num_target", 512)];
+    let seen = outcome(&Whatif, changing(&to_come), EXAMPLE);
+    let why = reason(&seen, "time_to_clean_s");
+    assert!(
+        why.contains("`pg_num` is changing from 256 to 512") && why.contains("--pg-num rbd=512"),
+        "{why}"
+    );
+    let asked = format!("{EXAMPLE}pg_num = \"rbd=512\"\n");
+    let [asked, without] = [changing(&to_come), changing(&[])].map(|folder| outcome(&Whatif, folder, &asked));
+    assert_eq!(value(&asked, "time_to_clean_s"), value(&without, "time_to_clean_s"));
+    // Of a merge the manager first moves groups together.
+    let fewer = [("pg_num_target", 128), ("pg_placement_num_target", 128)];
+    let merged = made(&outcome(&Whatif, changing(&fewer), EXAMPLE)).expect("the manager makes steps");
+    assert_eq!(merged.words, "`pgp_num` of rbd from 256 to 128");
+    assert_eq!(merged.merged, 128);
+}

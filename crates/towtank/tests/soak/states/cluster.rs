@@ -396,6 +396,8 @@ impl Cluster {
                 after.devices[osd as usize].weight = 0;
             }
         }
+        // The manager gives split groups places of their own.
+        after.pools.iter_mut().for_each(|pool| pool.placed_groups = pool.goal.min(pool.groups));
         after.place();
         after
     }

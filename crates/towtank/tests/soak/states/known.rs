@@ -11,9 +11,8 @@ const SHARED: &str = "of a group that lacks nothing and does not move, two shard
 pub(super) const KNOWN: [Known; 1] = [("failed: hosts critical", SHARED)];
 
 /// Those that `whatif` breaks for wide clusters.
-pub(super) const KNOWN_WIDE: [Known; 4] = [
+pub(super) const KNOWN_WIDE: [Known; 3] = [
     ("report alone: the same verdict", "not found out, with `nobackfill` set: seed 4283"),
-    ("now: a split under way takes time", "what moves until `pgp_num` is the target is named and left out"),
     ("failed: devices critical", SHARED),
     ("failed: hosts critical", SHARED),
 ];

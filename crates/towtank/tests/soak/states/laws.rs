@@ -42,7 +42,7 @@ impl Said {
 }
 
 /// All laws, each with damage that breaks it.
-pub(super) const LAWS: [(&str, Damage); 75] = [
+pub(super) const LAWS: [(&str, Damage); 76] = [
     ("all: there is an answer", Damage::Export),
     ("now: short groups", Damage::Record),
     ("now: groups below min_size", Damage::More),
@@ -69,6 +69,7 @@ pub(super) const LAWS: [(&str, Damage); 75] = [
     ("now: objects that are not counted are not 0", Damage::Time(0)),
     ("now: bytes with two copies", Damage::More),
     ("now: a split under way takes time", Damage::Time(0)),
+    ("now: a split to come leaves no time", Damage::Time(5)),
     ("held: misplaced objects", Damage::More),
     ("failed: bytes with two copies", Damage::More),
     ("moves only: short groups", Damage::More),
@@ -280,10 +281,13 @@ fn times(judge: &mut Judge<'_>) {
             facts.unread.sure, facts.homeless
         )
     });
-    let splits = judge.cluster.is_splitting();
+    let moves = || to_move(&judge.cluster.after(&[])).bytes > 0;
+    let splits = judge.cluster.is_splitting() && moves();
     judge.law("now: a split under way takes time", !splits || clean != Some(0.0), || {
         "time_to_clean_s is 0, and groups are still to move to places of their own".to_owned()
     });
+    let is_split = judge.cluster.is_to_be_split();
+    judge.law("now: a split to come leaves no time", !is_split || clean.is_none(), || format!("{clean:?}"));
     let lacks = facts.missing > 0 && facts.missing_bytes > 0;
     judge.law("now: a rebuild takes time", !lacks || full != Some(0.0), || {
         format!("time_to_full_redundancy_s is 0, and {} copies are missing", facts.missing)
@@ -366,7 +370,8 @@ pub(super) fn held(cluster: &Cluster, said: &Said) -> Broken {
     let facts = facts(cluster, &[]);
     let is_clear = facts.unknown + facts.behind == 0 && cluster.counts_objects && cluster.is_roomy;
     let mut judge = Judge { cluster, facts, said, broken: Vec::new() };
-    if is_clear {
+    // With `norebalance` the manager goes on until 5 % of objects are misplaced: not all that it would move is.
+    if is_clear && !cluster.is_splitting() {
         judge.counts("held: misplaced objects", "halted_objects", only_misplaced(cluster));
     }
     judge.broken

@@ -207,6 +207,11 @@ impl Cluster {
         }
     }
 
+    /// Whether the groups of a pool are to be split.
+    pub(super) fn is_to_be_split(&self) -> bool {
+        self.pools.iter().any(|pool| pool.goal > pool.groups)
+    }
+
     /// Whether groups with objects get places of their own.
     pub(super) fn is_splitting(&self) -> bool {
         let holds = |at: usize| self.groups.iter().any(|group| group.pool == at && group.objects > 0);

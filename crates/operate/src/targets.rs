@@ -1,0 +1,90 @@
+//! Pools whose number of groups is changing in the exports already: the manager goes on with it by itself.
+
+use towtank_ceph::Cluster;
+use towtank_imports::ceph::{OsdDump, PoolEntry};
+use towtank_report::Warning;
+
+use crate::asked::{Asked, Change};
+
+/// A number that is changing.
+struct Changing<'a> {
+    pool: &'a PoolEntry,
+    key: &'static str,
+    now: u32,
+    target: u32,
+}
+
+fn changing(dump: &OsdDump) -> impl Iterator<Item = Changing<'_>> {
+    dump.pools.iter().flat_map(|pool| {
+        let numbers =
+            [("pg_num", pool.pg_num, pool.pg_num_target), ("pgp_num", pool.pgp_num, pool.pgp_num_target)];
+        let changes = numbers.into_iter().filter_map(|(key, now, target)| {
+            let target = target.filter(|target| *target != now && *target > 0)?;
+            Some((key, now, target))
+        });
+        changes.map(move |(key, now, target)| Changing { pool, key, now, target })
+    })
+}
+
+/// Warns that the rest of each change is left out.
+pub(crate) fn left_out(dump: &OsdDump) -> Vec<Warning> {
+    let warning = |Changing { pool, key, now, target }: Changing<'_>| {
+        Warning::unknown(format!(
+            "what becomes of pool `{}`, whose `{key}` is changing from {now} to {target}: {now} is used, and what moves until \
+             {target} is left out",
+            pool.name
+        ))
+    };
+    changing(dump).map(warning).collect()
+}
+
+/// Whether a change such as `rbd=64` names this pool.
+fn names(change: &Change, pool: &str) -> bool {
+    change.text.rsplit_once('=').is_some_and(|(name, _)| name.trim() == pool)
+}
+
+/// What the manager goes on with by itself.
+#[derive(Debug, Default)]
+pub(crate) struct Targets {
+    /// The cluster in the end, where its groups get other places.
+    pub reached: Option<Cluster>,
+    /// Pools whose groups are split further, in words: what moves afterwards is not known.
+    pub splits: Option<String>,
+}
+
+impl Targets {
+    /// What becomes of the pools of a cluster. Those that the user gives another number of groups anyway are
+    /// no more split by the manager.
+    pub(crate) fn of(start: &Cluster, dump: &OsdDump, asked: &Asked, warnings: &mut Vec<Warning>) -> Targets {
+        let mut reached = None;
+        let mut splits = Vec::new();
+        for Changing { pool, key, now, target } in changing(dump) {
+            let sets = |change: &Change| change.verb == "pg_num" && names(change, &pool.name);
+            if asked.map.iter().any(sets) {
+                continue;
+            }
+            if key == "pg_num" && target > now {
+                let name = &pool.name;
+                splits.push(format!(
+                    "what moves when the groups of pool `{name}` are split, whose `pg_num` is changing from {now} to {target} \
+                     (--pg-num {name}={target} splits them at once)"
+                ));
+                continue;
+            }
+            let cluster: &mut Cluster = reached.get_or_insert_with(|| start.clone());
+            let Some(state) = cluster.pools.iter_mut().find(|state| state.name == pool.name) else {
+                continue;
+            };
+            match key {
+                "pg_num" => drop(state.set_pg_num(target)),
+                // There are never fewer groups than places.
+                _ => state.placed.pgp_num = target.min(state.placed.pg_num),
+            }
+            warnings.push(Warning::note(format!(
+                "`{key}` of pool `{}` is {now} and changing to {target}: the manager goes on with it",
+                pool.name
+            )));
+        }
+        Targets { reached, splits: (!splits.is_empty()).then(|| splits.join("; ")) }
+    }
+}
