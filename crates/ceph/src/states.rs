@@ -9,6 +9,8 @@ use towtank_imports::ceph::{
 };
 use towtank_placement::crush::{NONE, RuleKind};
 
+use towtank_report::human;
+
 use crate::cluster::{Cluster, Group, PoolState, Stated};
 use crate::gains::differs;
 use crate::laid_out::LaidOut;
@@ -252,9 +254,7 @@ fn unplaced(cluster: &Cluster, report: &Report) -> Vec<String> {
     let mut said = Vec::new();
     let mut compare = |what: &str, states: u64, placed: u64| {
         if states > placed {
-            said.push(format!(
-                "{states} groups are {what} by their states, and the maps show {placed} of them"
-            ));
+            said.push(format!("{} {what} by their states, and the maps show {placed}", groups_are(states)));
         }
     };
     compare("undersized", count(&|of| of.is("undersized")), placed.undersized);
@@ -263,9 +263,8 @@ fn unplaced(cluster: &Cluster, report: &Report) -> Vec<String> {
     let most = count(&|of| of.is("undersized") || !of.is("active"));
     if placed.undersized > most {
         let shown = placed.undersized;
-        said.push(format!(
-            "{most} groups are undersized or inactive by their states, and the maps show {shown}"
-        ));
+        let groups = groups_are(most);
+        said.push(format!("{groups} undersized or inactive by their states, and the maps show {shown}"));
     }
     let other = |served: &&Served| {
         let shown = i32::try_from(served.id).ok().filter(|id| *id != NONE);
@@ -273,9 +272,19 @@ fn unplaced(cluster: &Cluster, report: &Report) -> Vec<String> {
     };
     let differ = report.served.iter().filter(other).count();
     if differ > 0 {
-        said.push(format!("{differ} devices serve other numbers of groups than the maps show"));
+        let devices = human::plural(differ as f64, ["device serves", "devices serve"]);
+        said.push(format!("{devices} another number of groups than the maps show"));
     }
     said
+}
+
+/// The beginning of a sentence about so many groups.
+fn groups_are(count: u64) -> String {
+    if count == 0 {
+        "no group is".to_owned()
+    } else {
+        human::plural(count as f64, ["group is", "groups are"])
+    }
 }
 
 /// What the maps of a report show.

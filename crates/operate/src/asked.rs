@@ -126,6 +126,12 @@ pub struct Change {
 }
 
 impl Change {
+    /// Whether it names a pool, as `rbd=64` does, and sets one of these.
+    pub(crate) fn sets(&self, verbs: &[&str], pool: &str) -> bool {
+        let names = || self.text.rsplit_once('=').is_some_and(|(name, _)| name.trim() == pool);
+        verbs.contains(&self.verb.as_str()) && names()
+    }
+
     /// As a change of the map.
     #[must_use]
     pub fn step(&self) -> Step<'_> {

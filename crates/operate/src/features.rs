@@ -7,6 +7,8 @@ use towtank_recovery::releases::CephRelease;
 use towtank_report::{Warning, human};
 use towtank_scenario::{Draft, Problems};
 
+use crate::asked::Asked;
+
 /// Plugins of erasure codes that are modelled: any k shards give the data, and a repair reads k whole ones.
 const PLUGINS: [&str; 2] = ["jerasure", "isa"];
 
@@ -82,6 +84,23 @@ pub(crate) fn named(dump: &OsdDump) -> Vec<Warning> {
          when the cluster changes",
     );
     said.extend(scaled.map(Warning::note));
+    said
+}
+
+/// Changes of a number of groups that Ceph refuses because of a flag of the pool, in words.
+pub(crate) fn locked(dump: &OsdDump, asked: &Asked) -> Vec<String> {
+    let numbers = ["pg_num", "pgp_num"];
+    let mut said = Vec::new();
+    for pool in dump.pools.iter().filter(|pool| pool.has_flag("nopgchange")) {
+        let name = &pool.name;
+        let changed = numbers.iter().find(|verb| asked.map.iter().any(|own| own.sets(&[verb], name)));
+        said.extend(changed.map(|verb| {
+            format!(
+                "Ceph refuses a change of `{verb}` of pool `{name}`: its flag `nopgchange` is set (`ceph osd pool set {name} \
+                 nopgchange false` unsets it)"
+            )
+        }));
+    }
     said
 }
 

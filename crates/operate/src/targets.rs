@@ -4,7 +4,7 @@ use towtank_ceph::Cluster;
 use towtank_imports::ceph::{OsdDump, PoolEntry};
 use towtank_report::Warning;
 
-use crate::asked::{Asked, Change};
+use crate::asked::Asked;
 
 /// A number that is changing.
 struct Changing<'a> {
@@ -38,11 +38,6 @@ pub(crate) fn left_out(dump: &OsdDump) -> Vec<Warning> {
     changing(dump).map(warning).collect()
 }
 
-/// Whether a change such as `rbd=64` names this pool.
-fn names(change: &Change, pool: &str) -> bool {
-    change.text.rsplit_once('=').is_some_and(|(name, _)| name.trim() == pool)
-}
-
 /// What the manager goes on with by itself.
 #[derive(Debug, Default)]
 pub(crate) struct Targets {
@@ -59,8 +54,7 @@ impl Targets {
         let mut reached = None;
         let mut splits = Vec::new();
         for Changing { pool, key, now, target } in changing(dump) {
-            let sets = |change: &Change| change.verb == "pg_num" && names(change, &pool.name);
-            if asked.map.iter().any(sets) {
+            if asked.map.iter().any(|change| change.sets(&["pg_num"], &pool.name)) {
                 continue;
             }
             if key == "pg_num" && target > now {

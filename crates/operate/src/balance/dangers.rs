@@ -71,8 +71,13 @@ fn not_known(kept: &Kept) -> Vec<String> {
                 .to_owned(),
         );
     } else if unknown > 0 {
+        let (sizes, devices) = if unknown == 1 {
+            ("size", "1 device is")
+        } else {
+            ("sizes", &*format!("{unknown} devices are"))
+        };
         said.push(format!(
-            "the sizes of {unknown} devices are not known, so 1 TiB for each unit of weight is assumed for them (`--osd-df` \
+            "the {sizes} of {devices} not known, so 1 TiB for each unit of weight is assumed for them (`--osd-df` \
              has them)"
         ));
     }
@@ -222,7 +227,7 @@ mod tests {
         let mut unknown = device(0.5, 1);
         (unknown.reported, unknown.fill_now) = (false, None);
         let one = Kept { devices: vec![device(0.5, 2), unknown.clone()], ..Kept::default() };
-        assert!(dangers(&one)[0].starts_with("the sizes of 1 devices are not known"));
+        assert!(dangers(&one)[0].starts_with("the size of 1 device is not known"));
         let all = Kept { devices: vec![unknown], ..Kept::default() };
         assert!(dangers(&all)[0].starts_with("the sizes and the fill of the devices are not known"));
         assert_eq!(status(&all).status(), Status::Unknown);

@@ -38,6 +38,10 @@ pub struct Case {
     pub groups_max: u32,
     /// What a flag keeps from moving, in words.
     pub halts: Option<String>,
+    /// Changes that Ceph refuses because of flags of pools, in words.
+    pub locked: Vec<String>,
+    /// Whether devices are down and never marked out.
+    pub never_out: bool,
     /// What moves because of splits under way, which is not known, in words.
     pub splits: Option<String>,
 }
@@ -80,7 +84,10 @@ impl Case {
         }
         let limits = FillLimits::of(&osd_dump);
         let flags = ClusterFlags::of((&before, &osd_dump), &asked, draft, &mut warnings)?;
-        warnings.extend(down_and_in(&after, flags.always("noout")));
+        let noout = flags.always("noout");
+        let down = down_and_in(&after, noout);
+        let never_out = noout && down.is_some();
+        warnings.extend(down);
         let (left_alone, halts) = (targets.reached.map(|own| own.without_groups()), flags.of_moves());
         Ok(Case {
             before,
@@ -93,6 +100,8 @@ impl Case {
             limits,
             groups_max,
             halts,
+            locked: features::locked(&osd_dump, &asked),
+            never_out,
             splits: targets.splits,
         })
     }

@@ -71,7 +71,8 @@ fn found(moves: &Moves) -> Vec<(Status, String)> {
     }
     if moves.groups_short > safety.below_min_size.max(moves.groups_homeless) {
         let short = format!(" be short of copies{}", now(safety.short_now));
-        say(Status::AtRisk, moves.groups_short, verb, &short);
+        let status = if moves.never_out { Status::NotSafe } else { Status::AtRisk };
+        say(status, moves.groups_short, verb, &short);
     }
     if moves.groups_short == 0 {
         say(Status::AtRisk, safety.short_now, ("is", "are"), " short of copies now");

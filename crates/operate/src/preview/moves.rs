@@ -47,6 +47,8 @@ pub struct Moves {
     /// What a flag keeps from moving, in words, where only the places of data are answered.
     #[serde(default)]
     pub halts: Option<String>,
+    /// Whether devices are down and never marked out, so that what is short of copies stays so.
+    pub never_out: bool,
     /// What moves because of splits under way, which is not known, in words.
     pub splits: Option<String>,
     /// The hosts whose failure stops most groups, and loses most, after the change.
@@ -408,6 +410,8 @@ impl Tally {
             let devices = &self.moves.devices;
             group_limits::refused(case, &|id| devices.get(&id).map_or(0, |device| device.target_shards))
         };
+        self.moves.refused.extend(case.locked.iter().cloned());
+        self.moves.never_out = case.never_out;
         for (id, device) in &mut self.moves.devices {
             let names = [&case.before, &case.after].map(|cluster| cluster.map.item_names.get(id));
             device.name = names.into_iter().flatten().next().cloned().unwrap_or_else(|| format!("osd.{id}"));

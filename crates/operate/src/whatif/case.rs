@@ -112,6 +112,7 @@ impl Ready {
             replaced: &stages::replaced_later(&asked, &start),
         };
         let group_states = joined.states.clone();
+        let locked = features::locked(&joined.osd_dump, &asked);
         let real = real::Ready::of(of_cluster, joined, change, draft)?;
         check_replaced(&asked, &real, draft).into_result(())?;
         warnings.extend(features::of_rules(&end, real.paced().release));
@@ -139,6 +140,8 @@ impl Ready {
             limits,
             groups_max: GroupLimits::of(real.paced().release).max,
             halts: None,
+            locked,
+            never_out: false,
             splits: targets.splits,
         };
         let lasts = asked.lasts();

@@ -525,7 +525,8 @@ impl Seen {
         match () {
             () if states.behind > 0 => self.behind(),
             () if states.unsettled > 0 => {
-                Some(format!("what becomes of {} that serve no requests", count(states.unsettled)))
+                let verb = if states.unsettled == 1 { "serves" } else { "serve" };
+                Some(format!("what becomes of {} that {verb} no requests", count(states.unsettled)))
             }
             () if states.unknown > 0 => Some(format!("the state of {} is not known", count(states.unknown))),
             () => None,

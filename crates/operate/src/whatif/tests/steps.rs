@@ -156,3 +156,25 @@ fn a_split_to_come_has_no_time() {
     assert_eq!(merged.words, "`pgp_num` of rbd from 256 to 128");
     assert_eq!(merged.merged, 128);
 }
+
+/// Ceph refuses another number of groups for a pool that is locked.
+#[test]
+fn a_locked_pool_keeps_its_groups() {
+    let Folder(mut files) = changing(&[]);
+    let mut dump: serde_json::Value = serde_json::from_slice(&files["osd_dump.json"]).unwrap();
+    for pool in dump["pools"].as_array_mut().expect("there are pools") {
+        if pool["pool_name"] == "rbd" {
+            pool["flags_names"] = "hashpspool,nopgchange".into();
+        }
+    }
+    files.insert("osd_dump.json".to_owned(), dump.to_string().into_bytes());
+    for (keys, is_refused) in [
+        ("pg_num = \"rbd=264\"\n", true),
+        ("pgp_num = \"rbd=248\"\n", true),
+        ("mark_out = \"osd.6\"\n", false),
+    ] {
+        let seen = outcome(&crate::preview::Preview, Folder(files.clone()), &format!("{EXAMPLE}{keys}"));
+        let refused = format!("{:?}", seen.series).contains("its flag `nopgchange` is set");
+        assert_eq!(refused, is_refused, "{keys}");
+    }
+}
