@@ -225,6 +225,19 @@ impl Groups {
         Some((affected, lacking))
     }
 
+    /// The devices of each group with data that lacks nothing, and how many of them a read takes.
+    pub(crate) fn whole(&self) -> impl Iterator<Item = (Vec<DeviceId>, u32)> {
+        self.cluster.pools.iter().flat_map(move |pool| {
+            let own = Self::kind(pool);
+            let groups = pool.groups.iter().filter(|group| group.bytes > 0);
+            groups.filter_map(move |group| {
+                let acting = group.acting.as_deref().unwrap_or_default();
+                let list = self.list(acting, group.primary, own, own.redundancy.width as usize);
+                (!list.contains(&NOWHERE)).then_some((list, own.redundancy.data))
+            })
+        })
+    }
+
     /// The serving devices of a group, each at its position; copies follow their primary.
     fn list(&self, acting: &[ItemId], primary: Option<ItemId>, kind: Kind, width: usize) -> Vec<DeviceId> {
         let device = |osd: &ItemId| match self.machines.devices.get(osd) {

@@ -3,8 +3,8 @@
 //!
 //! Groups count as exposed from the beginning until the last group with as few copies left is whole again,
 //! so the probability is an upper estimate. Devices fail independently of each other, at one constant rate
-//! each; failures of whole hosts are named, but have no probability. Left out: groups that lack nothing (two
-//! or more devices would have to fail at once), errors that are found only when a copy is read, and clients'
+//! each; failures of whole hosts are named, but have no probability. Left out: groups that lack nothing, unless
+//! one device or one host has more of their shards than they can spare, errors that are found only when a copy is read, and clients'
 //! data that are written meanwhile.
 
 use std::collections::BTreeSet;
@@ -38,12 +38,25 @@ pub struct Exposure {
 const YEAR_S: f64 = 31_557_600.0;
 
 impl Exposure {
-    /// Adds up all groups that lack something, or have two shards on a device; `failing` says which devices
-    /// fail.
+    /// Adds up all groups that lack something; `failing` says which devices fail. Of groups that lack nothing,
+    /// `whole`, the devices and the number of shards that a read takes tell which host or device has too many.
     #[must_use]
-    pub fn of(affected: &Affected, hardware: &Hardware, failing: &[bool]) -> Exposure {
+    pub fn of(
+        affected: &Affected,
+        whole: impl Iterator<Item = (Vec<DeviceId>, u32)>,
+        (hardware, failing): (&Hardware, &[bool]),
+    ) -> Exposure {
         let mut found = Exposure::default();
         let (mut devices, mut pairs, mut servers) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        // Of a group on these devices, the ones without which, and without whose server, too little is left.
+        let worst = |(live, data): (&[DeviceId], usize),
+                     (devices, servers): (&mut BTreeSet<_>, &mut BTreeSet<_>)| {
+            let without = |device: DeviceId| live.iter().filter(|other| **other != device).count();
+            devices.extend(live.iter().copied().filter(|device| without(*device) < data));
+            let server = |device: &DeviceId| hardware.server_of(*device);
+            let beside = |own: u32| live.iter().filter(|other| server(other) != own).count();
+            servers.extend(live.iter().map(server).filter(|own| beside(*own) < data));
+        };
         for record in 0..affected.records() {
             let kind = affected.kind(record);
             let width = kind.redundancy.width as usize;
@@ -51,21 +64,17 @@ impl Exposure {
             let live: Vec<DeviceId> = affected.list(record)[..width].iter().filter(live).copied().collect();
             let data = kind.redundancy.data as usize;
             let shards = affected.bytes_of(record);
-            // A device may hold two shards of a group for a while, also of one that lacks nothing.
-            let is_whole = live.len() == width;
-            let twice = || live.iter().enumerate().any(|(at, device)| live[..at].contains(device));
-            if live.len() < data || shards == 0 || (is_whole && !twice()) {
+            if live.len() < data || shards == 0 || live.len() == width {
                 continue;
             }
             let bytes = shards.saturating_mul(u64::from(kind.redundancy.data));
-            let left_without = |device: DeviceId| live.iter().filter(|other| **other != device).count();
-            devices.extend(live.iter().filter(|device| left_without(**device) < data));
+            worst((&live, data), (&mut devices, &mut servers));
             match live.len() - data {
-                0 if !is_whole => {
+                0 => {
                     found.one_bytes += bytes;
                     found.one_groups += 1;
                 }
-                1 if !is_whole => {
+                1 => {
                     found.two_bytes += bytes;
                     found.two_groups += 1;
                     for (at, first) in live.iter().enumerate() {
@@ -74,13 +83,9 @@ impl Exposure {
                 }
                 _ => {}
             }
-            let on =
-                |server: u32| live.iter().filter(|device| hardware.server_of(**device) == server).count();
-            servers.extend(
-                live.iter()
-                    .map(|device| hardware.server_of(*device))
-                    .filter(|&server| live.len() - on(server) < data),
-            );
+        }
+        for (live, data) in whole.filter(|(live, _)| !live.iter().any(|device| failing[device.index()])) {
+            worst((&live, data as usize), (&mut devices, &mut servers));
         }
         let single = |pair: &(DeviceId, DeviceId)| devices.contains(&pair.0) || devices.contains(&pair.1);
         found.pairs = pairs.iter().filter(|pair| !single(pair)).count() as u64;

@@ -234,7 +234,11 @@ fn in_order(
     };
     let seen = Seen {
         moves,
-        exposure: Exposure::of(&staged.affected, &staged.hardware, &staged.failing),
+        exposure: Exposure::of(
+            &staged.affected,
+            ready.real.groups.whole(),
+            (&staged.hardware, &staged.failing),
+        ),
         recovered,
         fails: !staged.struck.is_empty(),
         affected: affected(ready),

@@ -4,15 +4,8 @@
 /// The law, and what is wrong.
 pub(super) type Known = (&'static str, &'static str);
 
-/// What breaks a law in about one of 1,000 clusters.
-const SHARED: &str = "of a group that lacks nothing and does not move, two shards on a device or several on a \
-    host are not looked at: seeds 21034, and 10039 of wide clusters";
-
-pub(super) const KNOWN: [Known; 1] = [("failed: hosts critical", SHARED)];
+pub(super) const KNOWN: [Known; 0] = [];
 
 /// Those that `whatif` breaks for wide clusters.
-pub(super) const KNOWN_WIDE: [Known; 3] = [
-    ("report alone: the same verdict", "not found out, with `nobackfill` set: seed 4283"),
-    ("failed: devices critical", SHARED),
-    ("failed: hosts critical", SHARED),
-];
+pub(super) const KNOWN_WIDE: [Known; 1] =
+    [("report alone: the same verdict", "not found out, with `nobackfill` set: seed 4283")];
