@@ -488,6 +488,9 @@ pub(super) fn alike(cluster: &Cluster, whole: &Said, alone: &Said) -> Broken {
     let hides = cluster.groups.iter().any(is_hidden) && alone.verdict != Status::Safe;
     // Of groups that nobody reports, it does not say which they are.
     let hides = hides || (facts(cluster, &[]).unknown > 0 && alone.verdict == Status::Unknown);
+    // Nor which groups are empty, so that one that is short and has no objects seems to have some.
+    let is_empty = |group: &Group| group.objects == 0 && serving(group) < cluster.pool(group).width as usize;
+    let hides = hides || (cluster.groups.iter().any(is_empty) && alone.verdict > whole.verdict);
     if whole.verdict != alone.verdict && cluster.is_roomy && !hides {
         let how = format!(
             "{:?} ({}) with all exports, {:?} ({}) with the report",
