@@ -72,6 +72,8 @@ pub struct Joined {
     pub states: GroupStates,
     /// The versions of the daemons, in ascending order, if the report has them.
     pub versions: Vec<Version>,
+    /// For how many seconds devices have been down that are, at least, as far as the exports say.
+    pub down_for: BTreeMap<i32, u64>,
 }
 
 /// Why exports could not be joined.
@@ -310,7 +312,10 @@ pub fn join(exports: Exports<'_>) -> Result<Joined, Vec<JoinError>> {
     let media = report.map(|report| report.media.iter().copied().collect()).unwrap_or_default();
     let versions = report.map(|report| report.versions.clone()).unwrap_or_default();
     let osd_dump = osd_dump.value;
-    Ok(Joined { cluster, warnings, osd_dump, media, states: group_states, versions })
+    // A report of another time says nothing of this map.
+    let same = report.filter(|report| report.osd_dump.epoch == osd_dump.epoch);
+    let down_for = osd_dump.down_for(same.map(|report| report.timestamp.as_str()));
+    Ok(Joined { cluster, warnings, osd_dump, media, states: group_states, versions, down_for })
 }
 
 fn pools_of(dump: &Named<OsdDump>, map: &Named<Map>) -> Result<Vec<PoolState>, Vec<JoinError>> {

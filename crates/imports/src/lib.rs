@@ -16,6 +16,7 @@ pub mod ceph;
 mod envelope;
 mod error;
 pub mod iops;
+mod moment;
 pub mod swift;
 
 pub use envelope::{FILE_MEMORY_PER_BYTE, GROUPS_MEMORY_PER_BYTE, INPUT_MAX_BYTES};

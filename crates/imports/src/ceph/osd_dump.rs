@@ -8,6 +8,7 @@ use towtank_placement::crush::pools::{Device, Overlay, PgId, Pool};
 
 use super::{POOL_SIZE_MAX, fields, version};
 use crate::envelope::{FILE_MAX_BYTES, read_json, unpack};
+use crate::moment::nanoseconds_of_any;
 use crate::{File, ImportError, Imported};
 
 /// The releases before those that are modelled, the newest first.
@@ -82,6 +83,12 @@ pub struct OsdDump {
     /// Flags of device classes, by their name.
     #[serde(default)]
     device_class_flags: BTreeMap<String, Vec<String>>,
+    /// When its last change was made.
+    #[serde(default)]
+    modified: String,
+    /// What else is known of devices.
+    #[serde(default)]
+    osd_xinfo: Vec<Xinfo>,
     #[serde(default)]
     stretch_mode: StretchMode,
     /// Profiles of erasure-coded pools by name, each a table of strings.
@@ -165,6 +172,16 @@ pub struct OsdEntry {
     /// Words such as `exists`, `up` and `noout`.
     #[serde(default)]
     pub state: Vec<String>,
+}
+
+/// What else is known of a device.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+struct Xinfo {
+    #[serde(deserialize_with = "fields::device")]
+    osd: i32,
+    /// When it was last marked down.
+    #[serde(default)]
+    down_stamp: String,
 }
 
 /// Two sites that hold the same data.
@@ -335,6 +352,22 @@ impl OsdDump {
             .iter()
             .flat_map(|(name, flags)| flags.iter().map(|flag| (Part::Class, name.clone(), flag.as_str())));
         of_devices.chain(of_buckets).chain(of_classes).collect()
+    }
+
+    /// For how many seconds devices have been down that are: at a moment, such as that of a report, or at least
+    /// until the last change of the map.
+    #[must_use]
+    pub fn down_for(&self, moment: Option<&str>) -> BTreeMap<i32, u64> {
+        let moments = [moment.unwrap_or_default(), &self.modified];
+        let Some(now) = moments.iter().filter_map(|text| nanoseconds_of_any(text)).max() else {
+            return BTreeMap::new();
+        };
+        let is_down = |id: i32| self.osds.iter().any(|osd| osd.id == id && !osd.up);
+        let of = |own: &Xinfo| {
+            let since = nanoseconds_of_any(&own.down_stamp)?;
+            Some((own.osd, u64::try_from((now - since) / 1_000_000_000).ok()?))
+        };
+        self.osd_xinfo.iter().filter(|own| is_down(own.osd)).filter_map(of).collect()
     }
 
     /// Whether two sites hold the same data, each by itself.

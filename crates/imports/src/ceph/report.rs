@@ -35,6 +35,8 @@ pub struct Report {
     /// The versions of the daemons of devices, in ascending order, each once; that of the monitor if no
     /// daemon says its own. Empty if neither is known.
     pub versions: Vec<Version>,
+    /// When it was made; empty if it does not say.
+    pub timestamp: String,
 }
 
 /// How many groups a device serves.
@@ -180,6 +182,8 @@ struct Fields {
     /// That of the monitor.
     #[serde(default)]
     version: Option<String>,
+    #[serde(default)]
+    timestamp: String,
     osdmap: OsdDump,
     crushmap: CrushDump,
     pool_stats: Vec<PoolStatistic>,
@@ -218,6 +222,7 @@ pub fn read_report(file: File<'_>) -> Result<Imported<Report>, ImportError> {
         sizes: fields.osd_metadata.iter().filter_map(Metadata::size).collect(),
         used: fields.osd_sum.as_ref().and_then(DeviceSum::used),
         states: fields.num_pg_by_state,
+        timestamp: fields.timestamp,
         served: fields.num_pg_by_osd,
         versions: versions(fields.version.as_deref(), &fields.osd_metadata),
         pools: fields.pool_stats.iter().map(|pool| (pool.poolid, pool.stat_sum)).collect(),

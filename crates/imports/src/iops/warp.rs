@@ -5,12 +5,10 @@
 //! preparation, which writes what is then read. Of the rest, operations that ended between the first start
 //! and the last start count, because all threads are busy then.
 
-mod moment;
-
 use super::table::{Row, Table};
 use super::{Counted, Reading, Shares, of_both};
+use crate::moment::nanoseconds;
 use crate::{File, ImportError, Imported};
-use moment::nanoseconds;
 
 pub(super) fn read(table: &Table<'_>) -> Result<Imported<Vec<Reading>>, ImportError> {
     if table.has("ops_ended") { analysed(table) } else { recorded(table) }

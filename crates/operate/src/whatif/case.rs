@@ -90,7 +90,7 @@ impl Ready {
         let limits = FillLimits::of(&joined.osd_dump);
         let mut warnings = Vec::new();
         let targets = Targets::of(&start, &joined.osd_dump, &asked, &mut warnings);
-        let begins = Begins { start: &start, goes_on: targets.reached };
+        let begins = Begins { start: &start, goes_on: targets.reached, down_for: &joined.down_for };
         let course =
             stages::stages((&asked, &flags), (&scenario, draft), &begins, &mut words, &mut warnings)?;
         let Stages { times, mut after, upmaps_dropped, down, left_alone, by_user } = course;

@@ -305,6 +305,7 @@ fn beside(
     beside.warnings.extend(staged.warnings.iter().cloned());
     beside.warnings.extend(lacked(staged.lacking, ready.asks()));
     beside.warnings.extend(ready.down.staying());
+    beside.warnings.extend(ready.down.overdue());
     beside.warnings.extend(dangers::warnings(moves));
     beside.warnings.extend(notes);
     beside

@@ -18,10 +18,16 @@ use towtank_scenario::{Draft, Problems};
 use towtank_units::SimSpan;
 
 use super::scenario::Scenario;
-use crate::asked::{Asked, Change, Told};
+use crate::asked::{Asked, Change, SET, Told};
 use crate::changes::{self, Changed};
 use crate::flags::{ClusterFlags, Flagged};
 use crate::real::IN_RATIO_MIN;
+
+/// Until the monitors look at what is down: half of `mon_tick_interval`.
+const LOOK: SimSpan = SimSpan::from_ms(2_500);
+
+/// What is in for longer than this after its time is in for a reason: a few looks of the monitors. A choice.
+const LATE: SimSpan = SimSpan::from_secs(60);
 
 /// The course of the map.
 pub(super) struct Stages {
@@ -44,6 +50,12 @@ pub(super) struct Stages {
 pub struct DownAndIn {
     /// When some are marked out, in seconds, and which.
     pub out: Vec<(f64, String)>,
+    /// For how long some of these have been down by the exports, in words.
+    pub since: Vec<String>,
+    /// Whether that is not known of some.
+    pub some_unknown: bool,
+    /// Those that are in after longer than it takes, though nothing in the exports keeps them in.
+    pub overdue: Vec<String>,
     /// Why the others stay in, and which these are.
     pub stay: Vec<(String, String)>,
 }
@@ -53,9 +65,27 @@ impl DownAndIn {
     pub(super) fn assumed(&self) -> Option<String> {
         let of = |(at, devices): &(f64, String)| format!("{devices} after {}", human::quantity(*at, "s"));
         let all: Vec<String> = self.out.iter().map(of).collect();
-        let since =
-            "their time (`--down-out`) counts from the beginning, since no export says when they failed";
-        (!all.is_empty()).then(|| format!("what is down and in is marked out: {}; {since}", all.join(", ")))
+        let unknown = "their time (`--down-out`) counts from the beginning, since no export says when they failed: it may be \
+                       over sooner";
+        let down = match self.since.as_slice() {
+            [] => None,
+            since => Some(format!("down already: {} (`down_stamp`)", since.join(", "))),
+        };
+        let unknown = self.some_unknown.then(|| unknown.to_owned());
+        let rest: Vec<String> = down.into_iter().chain(unknown).collect();
+        (!all.is_empty())
+            .then(|| format!("what is down and in is marked out: {}; {}", all.join(", "), rest.join("; ")))
+    }
+
+    /// What is to be said of those that are in for longer than they should be.
+    pub(super) fn overdue(&self) -> Option<Warning> {
+        (!self.overdue.is_empty()).then(|| {
+            Warning::unknown(format!(
+                "why Ceph has not marked out {}, which nothing in the exports keeps in: it is marked out at once here; \
+                 `mon_osd_down_out_interval` may be changed or 0, or the monitors may have another leader since (--down-out)",
+                self.overdue.join(", ")
+            ))
+        })
     }
 
     /// What is to be said of those that stay in.
@@ -85,9 +115,20 @@ struct Monitors<'a> {
     /// Whether the user says that nothing is marked out.
     noout: bool,
     rack_out: bool,
+    /// Whether the user unsets `noout`, which has kept devices in until then.
+    was_held: bool,
+    /// For how long devices have been down, as far as it is known.
+    down_for: &'a BTreeMap<ItemId, u64>,
 }
 
 impl Monitors<'_> {
+    /// How long it takes until a device that is down is marked out: what is left of the time that it takes, or
+    /// until the monitors look again. None if it is not known since when it is down.
+    fn left(&self, device: ItemId) -> Option<SimSpan> {
+        let since = SimSpan::from_secs(*self.down_for.get(&device)?);
+        Some(self.down_out.saturating_sub(since).max(LOOK))
+    }
+
     /// When a device is marked out at the earliest, if the recovery of failures does not see to it; or why it
     /// stays in.
     fn due(&self, device: ItemId) -> Option<Result<SimSpan, String>> {
@@ -95,7 +136,7 @@ impl Monitors<'_> {
         let was_down = self.start.device(device).is_some_and(|own| !own.up && own.weight > 0);
         let due = match failed {
             Some(at) => at.saturating_add(self.detection).saturating_add(self.down_out),
-            None if was_down => self.down_out,
+            None if was_down => self.left(device).unwrap_or(self.down_out),
             None => return None,
         };
         if failed.is_some() && (self.noout || !self.flags.of_device("noout", device, due)) {
@@ -108,6 +149,26 @@ impl Monitors<'_> {
             let held = self.flags.holder("noout", device, SimSpan::MAX);
             kept_by(held.expect("what is never free of a flag has it in the end"))
         }))
+    }
+
+    /// Notes since when devices are down that are marked out.
+    fn note_since(&self, out: &[ItemId], down: &mut DownAndIn) {
+        let mut by_words: BTreeMap<String, Vec<ItemId>> = BTreeMap::new();
+        let mut overdue = Vec::new();
+        for device in out {
+            let Some(&since) = self.down_for.get(device) else {
+                down.some_unknown = true;
+                continue;
+            };
+            by_words.entry(human::quantity(since as f64, "s")).or_default().push(*device);
+            let late = SimSpan::from_secs(since) > self.down_out.saturating_add(LATE);
+            if late && !self.was_held && self.flags.holder("noout", *device, SimSpan::ZERO).is_none() {
+                overdue.push(*device);
+            }
+        }
+        let words = by_words.iter().map(|(since, devices)| format!("{} for {since}", device_list(devices)));
+        down.since.extend(words);
+        down.overdue.extend((!overdue.is_empty()).then(|| device_list(&overdue)));
     }
 
     /// Why a device is not marked out at a time at which no flag keeps it in.
@@ -141,6 +202,8 @@ pub(super) struct Begins<'a> {
     pub start: &'a Cluster,
     /// The same at the end of what the manager goes on with by itself, where it does.
     pub goes_on: Option<Cluster>,
+    /// For how many seconds devices have been down, as far as it is known.
+    pub down_for: &'a BTreeMap<ItemId, u64>,
 }
 
 /// The stages of a map.
@@ -150,11 +213,11 @@ pub(super) struct Begins<'a> {
 pub(super) fn stages(
     (asked, flags): (&Asked, &ClusterFlags),
     (scenario, draft): (&Scenario, &Draft),
-    Begins { start, goes_on }: &Begins<'_>,
+    Begins { start, goes_on, down_for }: &Begins<'_>,
     words: &mut Vec<Told>,
     warnings: &mut Vec<Warning>,
 ) -> Result<Stages, Problems> {
-    let monitors = monitors(asked, flags, scenario, start);
+    let monitors = monitors(asked, flags, scenario, (start, down_for));
     let mut stay: BTreeMap<String, BTreeSet<ItemId>> = BTreeMap::new();
     let mut acts = acts(&monitors, &mut stay);
     let mut stages = Stages {
@@ -192,6 +255,7 @@ pub(super) fn stages(
             let were_down: Vec<ItemId> = were_down.copied().collect();
             if !were_down.is_empty() {
                 stages.down.out.push((at.as_secs_f64(), device_list(&were_down)));
+                monitors.note_since(&were_down, &mut stages.down);
                 by_itself.extend(were_down);
             }
         }
@@ -228,7 +292,7 @@ fn monitors<'a>(
     asked: &Asked,
     flags: &'a ClusterFlags,
     scenario: &Scenario,
-    start: &'a Cluster,
+    (start, down_for): (&'a Cluster, &'a BTreeMap<ItemId, u64>),
 ) -> Monitors<'a> {
     let delays = &scenario.keys.delays;
     // What a name does not mean is refused elsewhere.
@@ -254,6 +318,8 @@ fn monitors<'a>(
         down_out: delays.down_out.unwrap_or(SimSpan::from_secs(600)),
         noout: delays.noout == Some(true),
         rack_out: delays.rack_out == Some(true),
+        was_held: asked.flags.iter().any(|change| change.verb != SET && change.text.starts_with("noout")),
+        down_for,
     }
 }
 

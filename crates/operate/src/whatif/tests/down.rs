@@ -47,6 +47,43 @@ fn what_is_down_and_in_is_marked_out_after_down_out() {
     assert!(outcome.measures["stuck_objects"].value().unwrap() > 0.0);
 }
 
+/// A device that the map says has been down for a while has less time left, and none if it is over: then
+/// `noout`, once it is unset, kept it in; and where nothing did, that is said.
+#[test]
+fn what_has_been_down_for_a_while_is_marked_out_sooner() {
+    let (fresh, _) = down("");
+    let time = |outcome: &Outcome| outcome.measures["time_to_full_redundancy_s"].value().unwrap();
+    let since = |stamp: &str| {
+        let known =
+            serde_json::json!([{ "osd": 3, "down_stamp": stamp }, { "osd": 4, "down_stamp": "0.000000" }]);
+        vec![("modified", "2026-11-26T10:00:00.5+0000".into()), ("osd_xinfo", known)]
+    };
+    for (stamp, sooner) in [
+        ("2026-11-26T10:00:00.500000+0000", 0.0),
+        ("2026-11-26T09:56:00.500000+0000", 240.0),
+        ("2026-11-26T10:56:00.500000+0100", 240.0),
+        ("2026-11-26T10:06:00.500000+0000", 0.0),
+        ("2026-11-26T09:50:20.500000+0000", 580.0),
+        ("2026-11-25T10:00:00.500000+0000", 597.5),
+    ] {
+        let (outcome, answer) = said(with_down(&[3], &since(stamp)), "");
+        let is_known = answer.prose().contains("down already: osd.3 for");
+        // What is later than the map says nothing.
+        assert_eq!(is_known, !stamp.contains("T10:06"), "{stamp}: {}", answer.prose());
+        assert!((time(&fresh) - time(&outcome) - sooner).abs() < 1e-6, "{stamp}: {}", time(&outcome));
+        let is_overdue =
+            outcome.warnings.iter().any(|one| one.text.contains("why Ceph has not marked out osd.3"));
+        assert_eq!(is_overdue, sooner > 590.0, "{stamp}");
+    }
+    let (outcome, _) = said(
+        with_down(&[3], &since("2026-11-25T10:00:00.5+0000")),
+        "set_flag = \"noout\"\nunset_flag = \"noout@5min\"\n",
+    );
+    // What is asked for begins with a new map, and what is under way does not.
+    assert!((time(&fresh) - time(&outcome) - 300.0).abs() < 1.0, "{}", time(&outcome));
+    assert!(!outcome.warnings.iter().any(|one| one.text.contains("why Ceph has not marked out")));
+}
+
 /// `noout` of the map, of the device, of its host and of its class hold it in; each is named with what unsets
 /// it. When it is unset the time of the device is over, and it is marked out then.
 #[test]

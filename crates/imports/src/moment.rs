@@ -1,11 +1,18 @@
 //! Timestamps of RFC 3339 with fractions and zones, as nanoseconds since 1970.
 
-/// The timestamp, if the text is one.
-pub(super) fn nanoseconds(text: &str) -> Option<i128> {
+/// The timestamp, if the text is one with a zone.
+pub(crate) fn nanoseconds(text: &str) -> Option<i128> {
+    let (_, time) = text.split_once(['T', ' '])?;
+    time.contains(['Z', 'z', '+', '-']).then(|| nanoseconds_of_any(text))?
+}
+
+/// The timestamp, if the text is one, also without a zone, as Ceph writes it before 16: then in the time of
+/// its machine, so that only two of these can be compared.
+pub(crate) fn nanoseconds_of_any(text: &str) -> Option<i128> {
     let (date, time) = text.split_once(['T', ' '])?;
     let mut parts = date.splitn(3, '-').map(digits);
     let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
-    let zone_at = time.find(['Z', 'z', '+', '-'])?;
+    let zone_at = time.find(['Z', 'z', '+', '-']).unwrap_or(time.len());
     let (clock, zone) = time.split_at(zone_at);
     let mut parts = clock.splitn(3, ':');
     let (hour, minute) = (digits(parts.next()?)?, digits(parts.next()?)?);
@@ -39,13 +46,14 @@ fn nanos(fraction: &str) -> Option<i64> {
     Some(digits(kept)? * 10_i64.pow(scale))
 }
 
-/// Seconds east of Greenwich.
+/// Seconds east of Greenwich: of `+01:00`, `+0100` or `Z`.
 fn offset(zone: &str) -> Option<i64> {
-    if zone.eq_ignore_ascii_case("z") {
+    if zone.is_empty() || zone.eq_ignore_ascii_case("z") {
         return Some(0);
     }
     let sign = if zone.starts_with('-') { -1 } else { 1 };
-    let (hours, minutes) = zone.get(1..)?.split_once(':')?;
+    let clock = zone.get(1..)?;
+    let (hours, minutes) = clock.split_once(':').or_else(|| clock.split_at_checked(2))?;
     Some(sign * (digits(hours)? * 60 + digits(minutes)?) * 60)
 }
 
@@ -74,6 +82,15 @@ mod tests {
         ] {
             assert_eq!(nanoseconds(text), Some(want), "{text}");
         }
+        for (text, want) in [
+            ("1970-01-01 00:00:01.5", 1_500_000_000),
+            ("1970-01-01T01:00:00+0100", 0),
+            ("2019-11-13T17:07:06.3173431+01:00", 1_573_661_226_317_343_100),
+        ] {
+            assert_eq!(nanoseconds_of_any(text), Some(want), "{text}");
+        }
+        assert_eq!(nanoseconds_of_any("0.000000"), None, "never");
+        assert_eq!(nanoseconds_of_any("1970-01-01T01:00:00+1"), None);
         for wrong in [
             "",
             "2019",
