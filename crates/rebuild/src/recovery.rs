@@ -528,7 +528,8 @@ impl Recovery<'_> {
             }
             match manager.next(&ahead, until) {
                 Next::Unknown => guess = from.saturating_add(guess.since(from).saturating_mul(2)),
-                Next::Moves(at) => break Some(at),
+                // Another change of the map may have come just then: the step comes right after it.
+                Next::Moves(at) => break Some(at.max(from.saturating_add(SimSpan::from_ns(1)))),
                 Next::Later => break None,
             }
         };

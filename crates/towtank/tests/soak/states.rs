@@ -331,6 +331,15 @@ fn two_shards_of_a_whole_group_on_a_device_are_critical() {
     assert_eq!(found.news(&[]), Vec::<String>::new());
 }
 
+/// A fault that was mended: where the manager makes a step just when another change begins, nothing was
+/// answered.
+#[test]
+fn a_step_may_come_with_another_change() {
+    let mut found = Found::default();
+    found.judge(50_885, Cluster::wide, &folder("step"));
+    assert_eq!(found.news(&[]), Vec::<String>::new());
+}
+
 fn soak(of: Drawn, name: &str, (cases, known): (u64, &[Known])) {
     // The soak has one call for each study.
     if crate::env("SOAK_STUDY").is_some_and(|study| study != "whatif") {
