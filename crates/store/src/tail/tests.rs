@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::engine::{Engine, EngineError, Sync, Table};
 
 /// A transaction with this number, which says that those up to `synced` are synced.
 fn sound(number: u64, synced: u64) -> Frame {
@@ -48,8 +49,9 @@ fn encoded(stamp: Stamp, sequence: u64, data: &[u8]) -> Vec<u8> {
 fn journal(lengths: &[usize]) -> (Vec<u8>, Vec<usize>) {
     let (mut bytes, mut ends) = (Vec::new(), Vec::new());
     for (number, length) in (1..).zip(lengths) {
-        let stamp = Stamp { number, synced: number - 1, sequence: 3 * number };
-        bytes.extend(encoded(stamp, 3 * number + 1, &vec![number as u8; *length]));
+        // Flushes take sequence numbers too; between two stamps each keeps the order.
+        let stamp = Stamp { number, synced: number - 1, sequence: number };
+        bytes.extend(encoded(stamp, number, &vec![number as u8; *length]));
         ends.push(bytes.len());
     }
     (bytes, ends)
@@ -117,5 +119,96 @@ proptest! {
         bytes[at] ^= 1;
         prop_assert_eq!(judged(&bytes), Verdict::Rotten { at: 0 });
         prop_assert_eq!(judged(&bytes[..ends[0]]), Verdict::Undecided { at: 0, after: None });
+    }
+}
+
+/// A directory for tables, removed with the test.
+struct Directory(PathBuf);
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Directory {
+    fn new(name: &str) -> Directory {
+        let path = std::env::temp_dir().join(format!("towtank-tail-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        Directory(path)
+    }
+
+    fn open(&self) -> Result<Engine, EngineError> {
+        Engine::open(&self.0, Sync::Always)
+    }
+
+    /// Commits a transaction of one object of this many bytes.
+    fn write(engine: &Engine, number: u64, bytes: usize) {
+        let mut transaction = engine.begin();
+        transaction.set(Table::Heads, number.to_be_bytes().to_vec(), vec![1; 9]);
+        transaction.set(Table::Data, number.to_be_bytes().to_vec(), vec![number as u8; bytes]);
+        transaction.commit().expect("the disk can be written");
+    }
+
+    fn newest(&self) -> PathBuf {
+        journals(&self.0).expect("it can be listed").pop().expect("there is a journal")
+    }
+}
+
+/// Tables are flushed, and journals are sealed and removed: no start of a sound directory is refused.
+#[test]
+fn sound_directories_are_opened_whatever_was_flushed() {
+    let directory = Directory::new("flushed");
+    let mut number = 0;
+    for round in 0..6 {
+        let engine = directory.open().expect("it is sound");
+        assert!(engine.undecided().expect("it can be read").is_none());
+        let bytes = if round % 2 == 0 { 6 << 20 } else { 100 };
+        for _ in 0..4 {
+            number += 1;
+            Directory::write(&engine, number, bytes);
+        }
+        if round % 3 > 0 {
+            engine.reclaim().expect("the disk can be written");
+        }
+        if round % 2 > 0 {
+            engine.mark().expect("the disk can be written");
+        }
+        drop(engine);
+    }
+    let engine = directory.open().expect("it is sound");
+    for number in 1..=number {
+        let found = engine.begin().get(Table::Data, &number.to_be_bytes());
+        assert_eq!(found.map(|data| data[0]), Some(number as u8));
+    }
+}
+
+/// What is in the tables was synced, so the journal cannot end before it, nor be torn there.
+#[test]
+fn a_journal_that_ends_before_what_was_flushed_is_rotten() {
+    let directory = Directory::new("ahead");
+    let engine = directory.open().expect("it can be made");
+    Directory::write(&engine, 1, 100);
+    let before = written_bytes(&directory.newest());
+    Directory::write(&engine, 2, 100);
+    engine.reclaim().expect("the disk can be written");
+    drop(engine);
+    let sound = fs::read(directory.newest()).expect("it can be read");
+    for length in [before, before + 20] {
+        fs::write(directory.newest(), &sound[..length]).expect("it can be written");
+        let error = directory.open().expect_err("2 is in the tables");
+        assert!(matches!(error, EngineError::Rotten { .. }), "{error}");
+        assert_eq!(fs::read(directory.newest()).expect("it can be read"), sound[..length]);
+        assert!(Note::of(&directory.0).expect("it can be read").is_none());
+    }
+    fs::write(directory.newest(), &sound).expect("it can be written");
+    directory.open().expect("it is sound");
+}
+
+fn written_bytes(path: &Path) -> usize {
+    let frames = frames::frames(&fs::read(path).expect("it can be read"));
+    match frames.last() {
+        Some(Frame::Sound { end, .. }) => *end as usize,
+        other => panic!("{other:?} is last"),
     }
 }
