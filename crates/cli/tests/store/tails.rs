@@ -96,6 +96,11 @@ fn an_undecided_tail_does_not_testify_alone() {
         cluster.run(&["osd", "start", osd]).done();
     }
     assert_eq!(cluster.reads_in_time("it"), None, "1 may know what 0 has lost");
+    let status = cluster.run(&["status"]).done();
+    assert!(
+        status.contains("osd.0 found its journal torn or damaged at the end: 1 of its groups"),
+        "{status}"
+    );
     // Another start does not forget that the tail is undecided.
     cluster.run(&["osd", "kill", "0"]).done();
     cluster.run(&["osd", "start", "0"]).done();
