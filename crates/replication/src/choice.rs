@@ -6,6 +6,10 @@
 //! served is enough to know of all of them. A replica whose `last_epoch_started` is E knows all writes
 //! acknowledged before E, so earlier intervals need not be queried.
 //!
+//! A replica whose disk has lost the end of its journal, or has never finished it, does not know which of
+//! both it was. From the interval on that it was in by then it testifies only together with all others that
+//! acted, or when those are gone for ever: who else acted has what was acknowledged.
+//!
 //! Ceph skips intervals in which the primary did not announce itself (`up_thru`). This code does not, so a
 //! group may wait unnecessarily for a device that served no requests.
 
@@ -29,6 +33,8 @@ pub struct Info {
     pub last_epoch_started: Epoch,
     /// How far its objects have been backfilled.
     pub cursor: Cursor,
+    /// The interval from which on it may have lost changes, as in [`Durable`](crate::Durable).
+    pub undecided: Option<Epoch>,
     /// The bytes of its objects.
     pub bytes: u64,
     /// How long an earlier primary may still answer reads, as far as it knows.
@@ -75,9 +81,36 @@ impl Ballot<'_> {
         intervals.find(|interval| may_have_served(interval) && !is_heard(interval) && !self.is_lost(interval))
     }
 
-    /// Whether a device that acted in an interval has answered, and knows what was acknowledged in it.
+    /// Whether a device that acted in an interval has answered, and knows what was acknowledged in it, alone
+    /// or with the others.
     fn knows(&self, member: Member, interval: &Interval) -> bool {
         let Some(info) = self.infos.get(&member.device) else { return false };
+        let is_undecided = info.undecided.is_some_and(|since| since <= interval.epoch);
+        let needs_others = is_undecided && self.planted != Some(Planted::UndecidedTestifies);
+        let mut others = interval.acting.iter().filter(|other| **other != member);
+        self.is_witness(member, info, interval)
+            && (!needs_others || others.all(|other| self.has_answered_whole(*other, interval)))
+    }
+
+    /// Whether a device that acted in an interval is gone, or has answered with all that it knew.
+    fn has_answered_whole(&self, member: Member, interval: &Interval) -> bool {
+        if self.gone.contains(&member) {
+            return true;
+        }
+        let Some(info) = self.infos.get(&member.device).filter(|it| it.incarnation == member.incarnation)
+        else {
+            return false;
+        };
+        // One that is being filled gave its log up for that of the interval in which the filling began.
+        let is_heard = |device: &Member| {
+            self.gone.contains(device)
+                || self.infos.get(&device.device).is_some_and(|it| it.incarnation == device.incarnation)
+        };
+        let mut later = self.intervals.iter().filter(|later| later.epoch == info.last_epoch_started);
+        self.is_witness(member, info, interval) || later.all(|later| later.acting.iter().all(is_heard))
+    }
+
+    fn is_witness(&self, member: Member, info: &Info, interval: &Interval) -> bool {
         // A replica that acted in an interval that served has recorded that it began; a replica without that
         // record knows that the interval did not serve. A replica without objects looks like both, so it
         // counts only if it is the one that acted.
@@ -150,6 +183,7 @@ mod tests {
             tail: Version { epoch: u32::from(tail > 0), counter: tail },
             last_epoch_started: started,
             cursor: Cursor::End,
+            undecided: None,
             bytes: 0,
             promised: SimSpan::from_ns(0),
         }
@@ -279,6 +313,37 @@ mod tests {
         let filled = Case::new(&[(1, filled), (2, info(4, 4, 9, 0))], intervals);
         assert_eq!(filled.blocked_by(None), Some(5));
         assert_eq!(filled.with_gone(&[0]).blocked_by(None), None);
+    }
+
+    #[test]
+    fn an_undecided_tail_testifies_only_with_all_others() {
+        // 0 and 1 acknowledged a write without 2; the end of 0's journal cannot be read.
+        let intervals: &[(Epoch, &[u32])] = &[(4, &[0, 1, 2]), (5, &[0, 1])];
+        let undecided = |since, started| Info { undecided: Some(since), ..info(started, 4, 9, 0) };
+        let with =
+            |first: Info, others: &[(u32, Info)]| Case::new(&[&[(0, first)], others].concat(), intervals);
+        let third = (2, info(4, 4, 9, 0));
+        let alone = with(undecided(5, 5), &[third]);
+        assert_eq!(alone.blocked_by(None), Some(5));
+        assert_eq!(alone.blocked_by(Some(Planted::UndecidedTestifies)), None);
+        // It may even have lost that the interval began.
+        assert_eq!(with(undecided(4, 4), &[third]).blocked_by(None), Some(5));
+        assert_eq!(with(undecided(6, 5), &[third]).blocked_by(None), None, "what it lost is later");
+        assert_eq!(with(undecided(5, 5), &[third]).with_gone(&[1]).blocked_by(None), None);
+        let both = with(undecided(5, 5), &[(1, info(5, 5, 12, 0))]);
+        assert_eq!(both.blocked_by(None), None);
+        assert_eq!(both.ballot().authority(DeviceId(0)), Some(DeviceId(1)));
+        // The tails of all are torn: all are there.
+        let torn = with(undecided(5, 5), &[(1, undecided(5, 5)), third]);
+        assert_eq!(torn.blocked_by(None), None);
+        // Another life of the other knows nothing, nor does one that gave its log up for that of 3.
+        assert_eq!(with(undecided(5, 5), &[(1, empty())]).blocked_by(None), Some(5));
+        let mut filled = info(6, 6, 12, 0);
+        filled.cursor = Cursor::START;
+        let mut case = with(undecided(5, 5), &[(1, filled)]);
+        case.intervals.push(Interval { epoch: 6, acting: vec![Member::original(DeviceId(3))] });
+        assert_eq!(case.blocked_by(None), Some(5), "3 knows, and is away");
+        assert_eq!(case.with_gone(&[3]).blocked_by(None), None);
     }
 
     #[test]

@@ -73,6 +73,8 @@ pub enum Planted {
     EmptyIsComplete,
     /// The same, since it has not heard that the interval began.
     EmptyIsBehind,
+    /// A replica that may have lost its last changes testifies alone.
+    UndecidedTestifies,
     /// An interval is not waited for if any of its replicas is gone for ever.
     OneGoneIsAll,
     /// A backfill sends objects that do not differ.

@@ -40,6 +40,10 @@ pub struct Durable {
     /// clean: from another replica's log, or above the cursor of a backfill. A version that it had and lost
     /// is not among them: as far as it knows, that version may have been acknowledged.
     pub never_had: BTreeSet<(Key, Version)>,
+    /// If the end of its disk's journal could not be read, the interval that it was in by then: what it did
+    /// in it and in later ones may be lost, or was never finished. None once it has taken over the
+    /// authoritative log.
+    pub undecided: Option<Epoch>,
     /// The summaries of its objects.
     pub summary: Summary,
 }
@@ -57,6 +61,7 @@ impl Durable {
             log: Log::default(),
             missing: BTreeMap::new(),
             never_had: BTreeSet::new(),
+            undecided: None,
             summary: Summary::new(config),
         }
     }
@@ -75,6 +80,7 @@ impl Durable {
             log: Log::starting_at(last_update),
             missing: BTreeMap::new(),
             never_had: BTreeSet::new(),
+            undecided: None,
             summary,
         };
         durable.summary.begin_bitmap(epoch);
@@ -85,6 +91,19 @@ impl Durable {
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.cursor == Cursor::End
+    }
+
+    /// Notes that the changes after these may have been lost, or may never have been finished: the end of the
+    /// disk's journal cannot be read. Call it before the replica starts.
+    pub fn doubt(&mut self) {
+        self.undecided = Some(self.undecided.map_or(self.epoch, |since| since.min(self.epoch)));
+    }
+
+    /// Notes that it has taken over the authoritative log of its interval: it knows every write that was
+    /// acknowledged before.
+    pub(crate) fn begin_with_the_log(&mut self) {
+        self.last_epoch_started = self.epoch;
+        self.undecided = None;
     }
 
     /// Writes an object. Every change of an object goes through this method, `publish` or `remove`, which
@@ -166,10 +185,11 @@ impl Durable {
         }
     }
 
-    /// Notes that a write was learned of, without its bytes.
+    /// Notes that a write was learned of, without its bytes. Whoever may have lost changes may have had it.
     pub(crate) fn note_new<O: Objects>(&mut self, objects: &O, entry: &Entry) {
         let has = objects.look_up(entry.key).is_some_and(|listed| listed.version == entry.version);
-        if entry.change == Change::Write && !has {
+        let may_have_had = self.undecided.is_some_and(|since| entry.version.epoch >= since);
+        if entry.change == Change::Write && !has && !may_have_had {
             self.never_had.insert((entry.key, entry.version));
         }
     }
@@ -231,5 +251,47 @@ impl Durable {
             self.cursor = Cursor::START;
         }
         self.missing.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use towtank_merkle::Subspace;
+
+    use super::*;
+    use crate::RequestId;
+    use crate::objects::{Memory, Size};
+
+    /// A claim that a version was never here is a proof that it was not acknowledged.
+    #[test]
+    fn who_may_have_lost_a_write_does_not_say_that_it_never_had_it() {
+        let config = Config::new(2, Subspace::WHOLE, 4).expect("few leaves");
+        let written = |epoch| {
+            let version = Version { epoch, counter: u64::from(epoch) };
+            let request = RequestId { client: 1, number: version.counter };
+            let key = Key::of_hash(epoch, u64::from(epoch));
+            Entry { version, prior: None, key, change: Change::Write, request }
+        };
+        let never_had = |doubts: bool, refills: bool| {
+            let mut durable = Durable::new(&config);
+            durable.epoch = 5;
+            if doubts {
+                durable.doubt();
+            }
+            durable.epoch = 7;
+            let (objects, entries) = (&mut Memory::<Size>::new(), vec![written(4), written(5), written(6)]);
+            if refills {
+                durable.begin_backfill(&config, objects, Version::ZERO, Vec::new(), entries);
+            } else {
+                durable.merge(&config, objects, Version::ZERO, entries);
+            }
+            durable.begin_with_the_log();
+            assert_eq!((durable.undecided, durable.last_epoch_started), (None, 7));
+            durable.never_had.iter().map(|(_, version)| version.epoch).collect::<BTreeSet<Epoch>>()
+        };
+        for refills in [false, true] {
+            assert_eq!(never_had(false, refills), BTreeSet::from([4, 5, 6]));
+            assert_eq!(never_had(true, refills), BTreeSet::from([4]));
+        }
     }
 }

@@ -5,15 +5,19 @@
 //! has parts of objects that are being received, `groups` the durable state of each group.
 
 use std::collections::BTreeMap;
-use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
-use fjall::{CompressionType, Database, Keyspace, KeyspaceCreateOptions, KvSeparationOptions, PersistMode};
+use fjall::{
+    AbstractTree as _, CompressionType, Database, Keyspace, KeyspaceCreateOptions, KvSeparationOptions,
+    PersistMode,
+};
 use serde::{Deserialize, Serialize};
 use towtank_replication::{Key, Version};
 
 use crate::crash;
 use crate::space::Space;
+use crate::tail::{self, Found, Note, STAMP_KEY, Stamp, TailError};
 
 /// Why a disk operation failed.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +26,17 @@ pub enum EngineError {
     /// The tree reported an error.
     #[error("the disk cannot be read or written: {0}")]
     Disk(#[from] fjall::Error),
+    /// A transaction that was synced cannot be read.
+    #[error(
+        "`{path}` is damaged at byte {at}: the transaction there was synced, so it may be the only copy of what \
+         was acknowledged, and nothing is changed"
+    )]
+    Rotten {
+        /// The path of the journal.
+        path: PathBuf,
+        /// Where the transaction begins.
+        at: u64,
+    },
     /// The data on disk was not written by this version.
     #[error("{what} cannot be read: {why}")]
     Damaged {
@@ -30,6 +45,16 @@ pub enum EngineError {
         /// What is wrong with it.
         why: String,
     },
+}
+
+impl From<TailError> for EngineError {
+    fn from(error: TailError) -> EngineError {
+        match error {
+            TailError::Io(error) => EngineError::Disk(error.into()),
+            TailError::Locked => EngineError::Disk(fjall::Error::Locked),
+            TailError::Rotten { path, at } => EngineError::Rotten { path, at },
+        }
+    }
 }
 
 /// When a change counts as durable.
@@ -75,6 +100,18 @@ pub struct Engine {
     tables: [Keyspace; 5],
     sync: Sync,
     directory: PathBuf,
+    committed: Arc<Mutex<Committed>>,
+}
+
+/// The transactions of a directory so far.
+#[derive(Debug)]
+struct Committed {
+    /// The number of the last one.
+    last: u64,
+    /// The number of the last one that is synced.
+    synced: u64,
+    /// Whether the last one was written only to tell that the one before it is synced.
+    is_marked: bool,
 }
 
 impl std::fmt::Debug for Engine {
@@ -115,22 +152,34 @@ impl Engine {
                 .worker_threads(2)
                 .open()
         };
-        let database = match open() {
-            Err(fjall::Error::JournalRecovery(why)) => {
-                let cut = discard_torn(directory).map_err(fjall::Error::from)?;
-                let opened = match open() {
-                    Ok(opened) => opened,
-                    // Something else is wrong with it: a start that fails changes nothing.
-                    Err(error) => {
-                        cut.map_or(Ok(()), |cut| cut.undo()).map_err(fjall::Error::from)?;
-                        return Err(error.into());
-                    }
-                };
-                eprintln!("the last transaction was incomplete ({why:?}) and is discarded");
-                opened
+        let found = tail::settle(directory)?;
+        let opened = open().map_err(EngineError::from).and_then(|database| {
+            let engine = Engine::of_database(database, directory, sync, is_small)?;
+            if found.as_ref().is_some_and(|found| engine.is_ahead_of(found)) {
+                return Err(found.as_ref().map(Found::rotten).expect("there is one").into());
             }
-            opened => opened?,
-        };
+            Ok(engine)
+        });
+        match opened {
+            Ok(engine) => {
+                if let Some(note) = found.as_ref().and_then(Found::undecided) {
+                    eprintln!("the end of the journal is undecided: {}", note.said());
+                }
+                Ok(engine)
+            }
+            Err(error) => {
+                found.map_or(Ok(()), |found| found.undo(directory)).map_err(fjall::Error::from)?;
+                Err(error)
+            }
+        }
+    }
+
+    fn of_database(
+        database: Database,
+        directory: &Path,
+        sync: Sync,
+        is_small: bool,
+    ) -> Result<Engine, EngineError> {
         let options = || {
             let options = KeyspaceCreateOptions::default();
             if is_small { options.max_memtable_size(MEMORY_BYTES_SMALL) } else { options }
@@ -147,7 +196,72 @@ impl Engine {
             database.keyspace("staged", apart)?,
             plain("groups")?,
         ];
-        Ok(Engine { database, tables, sync, directory: directory.to_owned() })
+        let stamp = tables[Table::Groups as usize].get(STAMP_KEY)?;
+        let last = stamp.and_then(|bytes| Stamp::of_bytes(&bytes)).map_or(0, |stamp| stamp.number);
+        // The tree syncs the journal that it opens.
+        let committed = Committed { last, synced: last, is_marked: last == 0 };
+        let committed = Arc::new(Mutex::new(committed));
+        Ok(Engine { database, tables, sync, directory: directory.to_owned(), committed })
+    }
+
+    /// Whether tables hold what the journals should hold and do not: it was synced before it was flushed.
+    fn is_ahead_of(&self, found: &Found) -> bool {
+        let last = self.committed.lock().expect("no thread that holds it panics").last;
+        let flushed = self.tables.iter().filter_map(|table| table.tree.get_highest_persisted_seqno()).max();
+        found.misses(last, flushed.unwrap_or(0))
+    }
+
+    /// Whether the end of the journal was undecided, and some group may still have lost changes.
+    ///
+    /// # Errors
+    /// When the disk cannot be read.
+    pub fn undecided(&self) -> Result<Option<Note>, EngineError> {
+        Ok(Note::of(&self.directory).map_err(fjall::Error::from)?)
+    }
+
+    /// Notes that each group has noted durably that it may have lost changes.
+    ///
+    /// # Errors
+    /// When the disk cannot be written.
+    pub(crate) fn note_doubts(&self, note: Note) -> Result<(), EngineError> {
+        Ok(Note { is_noted: true, ..note }.write(&self.directory).map_err(fjall::Error::from)?)
+    }
+
+    /// Notes that each group has taken over the authoritative log: what was cut off is not needed any more.
+    ///
+    /// # Errors
+    /// When the disk cannot be written.
+    pub fn decide(&self) -> Result<(), EngineError> {
+        Ok(tail::forget(&self.directory).map_err(fjall::Error::from)?)
+    }
+
+    /// Writes that the last transaction is synced, unless that is known or it is left to the system when
+    /// something is.
+    ///
+    /// # Errors
+    /// When the disk cannot be written.
+    pub fn mark(&self) -> Result<(), EngineError> {
+        if self.sync == Sync::Never || self.committed.lock().expect("no thread panics").is_marked {
+            return Ok(());
+        }
+        self.write(self.database.batch(), true)
+    }
+
+    /// Commits a batch with its stamp.
+    fn write(&self, mut batch: fjall::OwnedWriteBatch, is_mark: bool) -> Result<(), EngineError> {
+        let mode = match self.sync {
+            Sync::Always => PersistMode::SyncAll,
+            Sync::Never => PersistMode::Buffer,
+        };
+        // Numbers are in the order of the journal.
+        let mut committed = self.committed.lock().expect("no thread that holds it panics");
+        let number = committed.last + 1;
+        let stamp = Stamp { number, synced: committed.synced, sequence: self.database.seqno() };
+        batch.insert(self.table(Table::Groups), STAMP_KEY, stamp.to_bytes());
+        batch.durability(Some(mode)).commit()?;
+        let synced = if self.sync == Sync::Always { number } else { committed.synced };
+        *committed = Committed { last: number, synced, is_marked: is_mark };
+        Ok(())
     }
 
     /// Begins a transaction.
@@ -226,62 +340,6 @@ pub(crate) fn made_whole<T>(
     Ok(opened)
 }
 
-/// Removes the end of the last transaction of the newest journal, so that the transaction counts as
-/// unfinished.
-///
-/// A crash of the machine may leave a transaction whose end was written while blocks before it were not. The
-/// tree discards a transaction without its end, but refuses a journal with one that has an end and a wrong
-/// checksum. That transaction was not synced, so it was not acknowledged. A damaged transaction in the middle
-/// of a journal is different: the tree still refuses it.
-fn discard_torn(directory: &Path) -> std::io::Result<Option<Cut>> {
-    const BLOCK: u64 = 1 << 16;
-    let numbered = |path: PathBuf| {
-        let number: u64 = path.file_stem()?.to_str()?.parse().ok()?;
-        (path.extension()? == "jnl").then_some((number, path))
-    };
-    let paths = std::fs::read_dir(directory)?.flatten().filter_map(|entry| numbered(entry.path()));
-    let Some((_, path)) = paths.max() else { return Ok(None) };
-    let mut file = std::fs::OpenOptions::new().read(true).write(true).open(path)?;
-    let length = file.metadata()?.len();
-    let mut end = length;
-    // Space that was allocated but not written is zeros. Whole blocks are compared faster than their bytes.
-    let zeros = vec![0; BLOCK as usize];
-    while end > 0 {
-        let begin = end.saturating_sub(BLOCK);
-        let mut block = vec![0; (end - begin) as usize];
-        file.seek(SeekFrom::Start(begin))?;
-        file.read_exact(&mut block)?;
-        if block != zeros[..block.len()]
-            && let Some(last) = block.iter().rposition(|byte| *byte != 0)
-        {
-            let cut = Cut { length, at: begin + last as u64, byte: block[last], file };
-            cut.file.set_len(cut.at)?;
-            cut.file.sync_all()?;
-            return Ok(Some(cut));
-        }
-        end = begin;
-    }
-    Ok(None)
-}
-
-/// A journal from which the last byte that is not zero was cut, with the zeros after it.
-struct Cut {
-    file: std::fs::File,
-    length: u64,
-    at: u64,
-    byte: u8,
-}
-
-impl Cut {
-    /// Makes the journal what it was.
-    fn undo(mut self) -> std::io::Result<()> {
-        self.file.set_len(self.length)?;
-        self.file.seek(SeekFrom::Start(self.at))?;
-        self.file.write_all(&[self.byte])?;
-        self.file.sync_all()
-    }
-}
-
 /// Changes of one table, by key: new values, or `None` for a removed key.
 type Writes = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
 
@@ -329,12 +387,8 @@ impl Transaction<'_> {
         if batch.is_empty() {
             return Ok(());
         }
-        let mode = match self.engine.sync {
-            Sync::Always => PersistMode::SyncAll,
-            Sync::Never => PersistMode::Buffer,
-        };
         crash::point();
-        batch.durability(Some(mode)).commit()?;
+        self.engine.write(batch, false)?;
         crash::point();
         Ok(())
     }

@@ -84,8 +84,8 @@ pub enum ToMonitor {
     Lose {
         /// The daemon, which does not run.
         osd: u32,
-        /// What may be lost at most. If the cluster has changed and more may be lost, nothing is done, and the
-        /// answer is what may be lost now.
+        /// What may be lost at most. If the cluster has changed and more may be lost, nothing is done, and
+        /// the answer is what may be lost now.
         accepted: Loss,
         /// What becomes of the daemon.
         then: Then,
@@ -142,8 +142,18 @@ pub struct Report {
     pub is_full: bool,
     /// Groups that it holds but should not, with the interval that each replica knows.
     pub strays: Vec<(u32, Epoch)>,
+    /// Groups of which it may have lost changes, with the first interval of these.
+    pub undecided: Vec<(u32, Epoch)>,
     /// Its counters since it started.
     pub counters: Counters,
+}
+
+impl Report {
+    /// Whether the daemon may have lost changes of a group that it made in an interval.
+    #[must_use]
+    pub(crate) fn doubts(&self, group: u32, interval: Epoch) -> bool {
+        self.undecided.iter().any(|(other, since)| *other == group && *since <= interval)
+    }
 }
 
 /// The counters of a daemon since it started.

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use towtank_replication::Incarnation;
 
 /// The format of all that a cluster has on disk. A change of any stored value is a new format.
-const FORMAT: u64 = 1;
+const FORMAT: u64 = 2;
 
 /// The file with a directory's identity.
 pub(crate) const FILE: &str = "identity.json";

@@ -13,7 +13,8 @@
 //! - [`wire`] encrypts the messages between processes, [`frames`] defines them.
 //! - [`torture`] checks all of it under faults; [`ways`] and [`relays`] let it cut the network.
 //! - [`experiment`] measures backfills, and [`bare`] the disk alone.
-//! - [`engine`], [`objects`] and [`saved`] are the on-disk state of a device.
+//! - [`engine`], [`objects`] and [`saved`] are the on-disk state of a device, [`tail`] tells whether its end
+//!   is whole.
 //!
 //! **When changes are durable.** A daemon takes the messages that have arrived, has the protocol handle them,
 //! and makes all changes durable in one transaction before it sends anything that follows from them. A write
@@ -48,6 +49,7 @@ mod relays;
 pub mod saved;
 pub mod settings;
 pub mod space;
+pub mod tail;
 pub mod torture;
 pub mod walk;
 pub mod ways;

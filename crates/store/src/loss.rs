@@ -33,10 +33,11 @@ pub struct Loss {
 #[derive(Clone, Debug)]
 pub(crate) struct Period {
     pub epoch: Epoch,
-    /// The devices that acted, with whether each runs, in the life in which it acted.
+    /// The devices that acted, with whether each runs, in the life in which it acted, and has lost nothing of
+    /// it.
     pub acting: Vec<(u32, bool)>,
-    /// Those of them that are gone for ever.
-    pub gone: Vec<u32>,
+    /// Those of them that tell no more: they are gone for ever, or run and have lost something of it.
+    pub silent: Vec<u32>,
 }
 
 impl Loss {
@@ -48,7 +49,7 @@ impl Loss {
 
     /// Whether whoever accepted another loss has accepted this one too.
     #[must_use]
-    pub fn is_within(&self, accepted: &Loss) -> bool {
+    pub(crate) fn is_within(&self, accepted: &Loss) -> bool {
         let is_accepted = |lost: &GroupLoss| {
             accepted.groups.iter().any(|other| {
                 other.group == lost.group && other.since <= lost.since && other.others.is_subset(&lost.others)
@@ -69,7 +70,7 @@ impl Loss {
                 let away: Vec<&Period> = periods.iter().filter(is_away).collect();
                 let Some(since) = away.iter().map(|period| period.epoch).min() else { return };
                 let acted = away.iter().flat_map(|period| {
-                    period.acting.iter().map(|(other, _)| *other).filter(|it| !period.gone.contains(it))
+                    period.acting.iter().map(|(other, _)| *other).filter(|it| !period.silent.contains(it))
                 });
                 let others = acted.filter(|other| *other != osd).collect();
                 self.groups.push(GroupLoss { group, since, others });
@@ -88,8 +89,8 @@ mod tests {
         loss
     }
 
-    fn period(epoch: Epoch, acting: &[(u32, bool)], gone: &[u32]) -> Period {
-        Period { epoch, acting: acting.to_vec(), gone: gone.to_vec() }
+    fn period(epoch: Epoch, acting: &[(u32, bool)], silent: &[u32]) -> Period {
+        Period { epoch, acting: acting.to_vec(), silent: silent.to_vec() }
     }
 
     #[test]

@@ -448,9 +448,16 @@ impl State {
                 if members.len() < size_min || !members.contains(&member) {
                     continue;
                 }
-                let gone = members.iter().filter(|it| now.gone.contains(it)).map(|it| it.device.0).collect();
-                let acting = members.iter().map(|it| (it.device.0, alive.contains(it))).collect();
-                periods.push(Period { epoch: map.epoch, acting, gone });
+                let report = |it: &Member| self.reports.get(&it.device.0);
+                let doubts = |it: &Member| report(it).is_some_and(|report| report.doubts(group, map.epoch));
+                let runs = |it: &&Member| alive.contains(it);
+                let tells_no_more = |it: &&Member| now.gone.contains(it) || runs(it) && doubts(it);
+                let silent = members.iter().filter(tells_no_more).map(|it| it.device.0).collect();
+                // A daemon that has just started has not said yet whether it doubts.
+                let has_said = |it: &Member| report(it).is_some_and(|report| report.epoch >= map.epoch);
+                let knows = |it: &Member| runs(&it) && has_said(it) && !doubts(it);
+                let acting = members.iter().map(|it| (it.device.0, knows(it))).collect();
+                periods.push(Period { epoch: map.epoch, acting, silent });
             }
             loss.add(osd, group, unfound, &periods);
         }

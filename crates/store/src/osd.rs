@@ -20,8 +20,8 @@ pub(crate) use monitoring::Line;
 
 use crate::StoreError;
 use crate::control::Daemon;
-use crate::engine::Engine;
-use crate::identity::Identity;
+use crate::engine::{Engine, EngineError};
+use crate::identity::{self, Identity};
 use crate::lock;
 use crate::settings::Home;
 use crate::ways::Ways;
@@ -37,7 +37,11 @@ pub fn serve(home: &Home, osd: u32, stopped: &dyn Fn() -> bool) -> Result<(), St
     let (settings, key) = (home.settings()?, home.key()?);
     let _lock = lock::take(home, &Daemon::Osd(osd))?;
     let mut identity = Identity::of_osd(home.directory(), osd)?;
-    let engine = Engine::open(&home.path(&format!("osd.{osd}")), settings.sync)?;
+    let opened = Engine::open(&home.path(&format!("osd.{osd}")), settings.sync);
+    let engine = opened.map_err(|error| match error {
+        EngineError::Rotten { .. } => identity::refused(error.to_string(), &identity::ways_on(osd)).into(),
+        error => StoreError::from(error),
+    })?;
     identity.count_start(home.directory())?;
     let listener = TcpListener::bind((settings.listen.as_str(), 0))?;
     let address = listener.local_addr()?.to_string();

@@ -28,6 +28,7 @@ struct GroupHead {
     last_epoch_started: Epoch,
     last_epoch_clean: Epoch,
     cursor: Cursor,
+    undecided: Option<Epoch>,
     log_tail: Version,
     totals: Totals,
     /// The numbers of the first records of tree and sketch.
@@ -158,6 +159,7 @@ impl Saved {
             last_epoch_started: durable.last_epoch_started,
             last_epoch_clean: durable.last_epoch_clean,
             cursor: durable.cursor,
+            undecided: durable.undecided,
             log_tail: durable.log.tail(),
             totals,
             first_records: [self.tree.first, self.sketch.first],
@@ -308,6 +310,7 @@ impl Saved {
             log,
             missing: saved.missing.clone(),
             never_had: saved.never_had.clone(),
+            undecided: head.undecided,
             summary,
         };
         let totals = head.totals;

@@ -286,7 +286,14 @@ fn ended(home: &Home, osd: u32, child: &mut Child) -> Option<Trouble> {
     let said = |line: &&str| !line.trim().is_empty() && !line.trim().starts_with("hint:");
     let last = text.lines().rev().find(said).unwrap_or("it has said nothing");
     let problem = Problem::new(format!("osd.{osd} has ended ({status}): {}", last.trim()));
-    Some(Trouble::Failed(problem.hint(format!("`{}` has all that it said", log.display()))))
+    let whole = format!("`{}` has all that it said", log.display());
+    // Its last words may have named the ways on.
+    let ways = text.lines().rev().find(|line| !line.trim().is_empty());
+    let hint = match ways.and_then(|line| line.trim().strip_prefix("hint:")) {
+        Some(ways) => format!("{}; {whole}", ways.trim()),
+        None => whole,
+    };
+    Some(Trouble::Failed(problem.hint(hint)))
 }
 
 /// Waits until the monitor counts a daemon that was just started as up, with a new instance number.

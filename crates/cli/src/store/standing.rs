@@ -50,6 +50,15 @@ pub(crate) fn text_of(standing: &Standing, health: &Health) -> String {
             Bytes::new(free)
         ));
     }
+    for (osd, report) in standing.reports.iter().filter(|(osd, _)| osds.get(osd).is_some_and(|it| it.is_up)) {
+        if !report.undecided.is_empty() {
+            line(format!(
+                "osd.{osd} found its journal torn or damaged at the end: {} of its groups need all daemons that \
+                 served them then",
+                report.undecided.len()
+            ));
+        }
+    }
     if health.degraded > 0 {
         line(format!("{} of {} groups are not known to have all copies", health.degraded, standing.groups));
     }
@@ -115,6 +124,7 @@ fn json_of(standing: &Standing, health: &Health) -> serde_json::Value {
                 "free_bytes": report.map(|report| report.free_bytes),
                 "full": health.full.contains(id),
                 "strays": report.map(|report| report.strays.len()),
+                "undecided": report.map(|report| report.undecided.len()),
                 "requests": report.map(|report| report.counters.requests),
                 "recovered": report.map(|report| report.counters.recovered),
                 "backfills": report.map(|report| report.counters.backfills),

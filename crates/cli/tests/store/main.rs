@@ -5,6 +5,7 @@ mod faults;
 mod identity;
 mod metrics;
 mod s3;
+mod tails;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -31,7 +31,7 @@ impl<O: Objects> Turn<'_, O> {
             Some(trimmed) => it.durable.begin_backfill(&it.config, self.objects, common, trimmed, entries),
             None => it.durable.merge(&it.config, self.objects, common, entries),
         }
-        it.durable.last_epoch_started = it.durable.epoch;
+        it.durable.begin_with_the_log();
         let until = self.now.saturating_add(promised);
         let known = it.promises.entry(None).or_insert(until);
         *known = until.max(*known);

@@ -34,6 +34,7 @@ impl<O: Objects> Turn<'_, O> {
             tail: durable.log.tail(),
             last_epoch_started: durable.last_epoch_started,
             cursor: durable.cursor,
+            undecided: durable.undecided,
             bytes: self.objects.bytes(),
             promised,
         }
@@ -133,7 +134,8 @@ impl<O: Objects> Turn<'_, O> {
         let Some(primary) = it.primary.as_mut() else { return };
         let map = it.map.as_ref().expect("an interval has begun");
         assert!(it.durable.is_complete(), "a primary is to be filled itself");
-        it.durable.last_epoch_started = map.epoch;
+        assert_eq!(map.epoch, it.durable.epoch, "the last map is the one of the interval");
+        it.durable.begin_with_the_log();
         primary.stage = Stage::Activating;
         let others: BTreeSet<DeviceId> = map.acting.iter().chain(&map.up).copied().collect();
         let mut messages = Vec::new();

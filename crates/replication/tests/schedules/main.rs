@@ -1,6 +1,6 @@
-//! The protocol under random schedules: devices crash, restart, come back empty, are wrongly suspected, fill
-//! up and are replaced; maps and messages arrive late, repeated and out of order; clients write, delete, read
-//! and repeat requests.
+//! The protocol under random schedules: devices crash, restart, come back empty or without their last
+//! changes, are wrongly suspected, fill up and are replaced; maps and messages arrive late, repeated and out
+//! of order; clients write, delete, read and repeat requests.
 //!
 //! After each schedule every device recovers, and then nothing may be lost, executed twice, or left
 //! different. A failing schedule is shortened while it still fails, and printed as one line:
@@ -260,6 +260,25 @@ fn earlier_intervals_that_are_forgotten_are_caught() {
 fn an_empty_witness_is_caught_by_either_arm() {
     is_caught_within(Fault::Rule(Planted::EmptyIsComplete), WIPED_CASES);
     is_caught_within(Fault::Rule(Planted::EmptyIsBehind), WIPED_CASES);
+}
+
+/// Two devices acknowledge writes, both stop, and one comes back without its last changes while the other is
+/// away.
+fn rotten(seed: u64, planted: Option<Fault>) -> Schedule {
+    let line =
+        "c3 u3 c4 u4 w0 w1 w2 n150 c2 u2 n80 w0 w1 w2 n60 c1 u1 o0 s2 s0 n80 r0 r1 r2 n150 s1 r0 r1 n100";
+    Schedule::parse(&format!("{seed} - {line}")).map(|it| Schedule { planted, ..it }).expect("a schedule")
+}
+
+/// A device that may have lost its last changes testifies alone.
+#[test]
+fn an_undecided_tail_that_testifies_is_caught() {
+    let planted = Some(Fault::Rule(Planted::UndecidedTestifies));
+    assert_eq!(first_failing(0..2_000, |seed| fault(&rotten(seed, None)).is_some()), None);
+    let seed = first_failing(0..2_000, |seed| fault(&rotten(seed, planted)).is_some());
+    let seed = seed.expect("a write that was acknowledged and is lost");
+    println!("{seed}: {:?}", fault(&rotten(seed, planted)));
+    is_caught(Fault::Rule(Planted::UndecidedTestifies));
 }
 
 /// An interval is given up although another device that acted in it may come back.

@@ -30,6 +30,8 @@ pub enum Step {
     Damage(u64),
     /// If this device is the fragile one, it loses everything it holds. It may start again at once.
     Wipe(u64),
+    /// If this device is the fragile one, it crashes, and the last transactions that it synced are damaged.
+    Rot(u64),
     /// Handles this many events.
     Run(u64),
 }
@@ -51,6 +53,7 @@ impl Step {
             Step::Empty(at) => ('e', at),
             Step::Damage(at) => ('x', at),
             Step::Wipe(at) => ('z', at),
+            Step::Rot(at) => ('o', at),
             Step::Run(at) => ('n', at),
         }
     }
@@ -71,6 +74,7 @@ impl Step {
             'e' => Step::Empty,
             'x' => Step::Damage,
             'z' => Step::Wipe,
+            'o' => Step::Rot,
             'n' => Step::Run,
             _ => return None,
         };
@@ -142,8 +146,13 @@ impl Schedule {
         let count = 10 + draws.below(if seed % 16 == 15 { 250 } else { 50 });
         // With few objects requests often conflict; with many they do not.
         let keys = [3, KEYS][draws.below(2) as usize];
+        let mut rotten = Draws::new(Seed(seed), 0, 0);
+        let mut rotten = rotten.of(Purpose(2));
         for _ in 0..count {
             steps.push(drawn(&mut draws, keys));
+            if rotten.below(24) == 0 {
+                steps.push(Step::Rot(rotten.below(DEVICES)));
+            }
         }
         Schedule { seed, planted, steps }
     }

@@ -1,9 +1,12 @@
 //! Devices, their disks, a network and a monitor, all driven by the seed of a schedule.
 //!
 //! A device carries out its replicas' actions once its disk has synced their changes, for several calls
-//! together. A crash loses the unsynced transaction, or keeps all of it.
+//! together. A crash loses the unsynced transaction, or keeps all of it; where it is lost, the device may
+//! find part of it at the end of its journal, and then it does not know that it was unsynced.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod tails;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use towtank_merkle::{Shape, Subspace};
@@ -18,6 +21,7 @@ use towtank_units::{SimSpan, SimTime};
 
 use crate::model::{Model, content};
 use crate::steps::{BadDisk, DEVICES, Fault, KEYS, Schedule, Step};
+use tails::Contents;
 
 /// Two groups share the devices and their slots.
 const GROUPS: usize = 2;
@@ -47,6 +51,8 @@ struct Device {
     /// Begins at 1, and counts how often it came back empty.
     life: u64,
     parts: Vec<Part>,
+    /// What the disk of the fragile device held before its last syncs, oldest first.
+    before: VecDeque<Contents>,
     reserver: Reserver,
     busy: bool,
     /// Whether it will crash when the changes of its next call are durable, before its actions are carried
@@ -97,6 +103,8 @@ pub struct World {
     damaged: BTreeSet<Key>,
     /// The versions that other devices have had.
     had_elsewhere: BTreeSet<(Key, Version)>,
+    /// The first interval of each group in which a device does not know what it had.
+    doubted: [Option<u32>; GROUPS],
     handled: u64,
 }
 
@@ -177,6 +185,7 @@ impl World {
             is_up: false,
             life: 1,
             parts: configs.iter().map(part).collect(),
+            before: VecDeque::new(),
             reserver: Reserver::new(SLOTS).full_at(1000).preempting(),
             busy: false,
             dies: false,
@@ -218,6 +227,7 @@ impl World {
             fragile,
             damaged: BTreeSet::new(),
             had_elsewhere: BTreeSet::new(),
+            doubted: [None; GROUPS],
             handled: 0,
         };
         (0..DEVICES as usize).for_each(|device| world.start(device));
@@ -274,6 +284,7 @@ impl World {
             Step::Empty(device) => self.devices[device as usize].reserver.set_used(0),
             Step::Damage(at) => self.damage(at % KEYS),
             Step::Wipe(device) => self.wipe(device as usize),
+            Step::Rot(device) => self.rot(device as usize),
             Step::Run(count) => {
                 for _ in 0..count {
                     self.next_event()?;
@@ -330,6 +341,7 @@ impl World {
             self.damaged.extend(part.objects.iter().map(|(key, ..)| key));
             (part.objects, part.durable) = (Memory::new(), Some(Durable::new(config)));
         }
+        it.before.clear();
         if self.below(2) == 0 {
             self.start(device);
         }
@@ -356,7 +368,9 @@ impl World {
         let is_left = self.below(2) == 0 && self.bad_disk.is_none();
         let tears = self.bad_disk == Some(BadDisk::TearsTransactions);
         let keeps_objects = self.below(2) == 0;
+        let doubts = self.tail_below(2) == 0 && !is_left;
         let it = &mut self.devices[device];
+        let is_unfinished = it.parts.iter().any(|part| part.synced.is_some());
         it.is_up = false;
         it.held.clear();
         for part in &mut it.parts {
@@ -372,6 +386,9 @@ impl World {
         it.reserver = Reserver::new(SLOTS).full_at(1000).preempting();
         (it.busy, it.dies) = (false, false);
         it.start += 1;
+        if doubts && is_unfinished {
+            self.doubt(device);
+        }
     }
 
     fn start(&mut self, device: usize) {
@@ -510,7 +527,7 @@ impl World {
         if self.tell {
             println!("{:?} {to}/{group} <- {input:?}", self.now);
         }
-        if !syncs && synced.is_none() {
+        if (!syncs || self.fragile == Some(to)) && synced.is_none() {
             *synced = Some((objects.clone(), replica.durable().clone()));
         }
         if matches!(input, Input::Map(_)) {
@@ -540,6 +557,7 @@ impl World {
 
     /// Makes all changes of a device durable, and carries out the actions that waited for them.
     fn sync(&mut self, device: usize) -> Result<(), String> {
+        self.keep_before(device);
         let it = &mut self.devices[device];
         for part in &mut it.parts {
             part.synced = None;
@@ -701,8 +719,11 @@ impl World {
         let parts = self.devices.iter().flat_map(|device| &device.parts);
         let unfound: Vec<(Key, Version)> =
             parts.filter_map(|part| part.replica.as_ref()).flat_map(Replica::unfound).collect();
-        let is_lost =
-            |missed: &(Key, Version)| self.damaged.contains(&missed.0) && self.had_elsewhere.contains(missed);
+        let is_lost = |missed: &(Key, Version)| {
+            // Who does not know what it had cannot say that it never had it.
+            let doubted = self.doubted[group_of(missed.0.id)].is_some_and(|since| since <= missed.1.epoch);
+            self.damaged.contains(&missed.0) && (self.had_elsewhere.contains(missed) || doubted)
+        };
         !unfound.is_empty() && unfound.iter().all(is_lost)
     }
 

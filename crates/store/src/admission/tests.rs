@@ -171,10 +171,10 @@ fn another_format_is_refused() {
     let (home, map) = folder.made();
     let path = home.path("osd.0/identity.json");
     let text = std::fs::read_to_string(&path).expect("it is there");
-    std::fs::write(&path, text.replace("\"format\": 1", "\"format\": 2")).expect("it can be written");
+    std::fs::write(&path, text.replace("\"format\": 2", "\"format\": 3")).expect("it can be written");
     assert_eq!(
         said(&home, &map, 0),
-        "`DIR/osd.0/identity.json` has format 2, and this version reads format 1"
+        "`DIR/osd.0/identity.json` has format 3, and this version reads format 2"
     );
     std::fs::write(&path, "{}").expect("it can be written");
     assert_eq!(said(&home, &map, 0), "`DIR/osd.0/identity.json`: it does not say its format");

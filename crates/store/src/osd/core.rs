@@ -5,6 +5,7 @@
 
 mod room;
 mod strays;
+mod tails;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
@@ -13,7 +14,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use towtank_replication::{
-    Action, Body, DeviceId, Durable, Epoch, GroupId, Holder, Incarnation, Input, Key, Member, Message, Note,
+    Action, Body, DeviceId, Epoch, GroupId, Holder, Incarnation, Input, Key, Member, Message, Note,
     Operation, Outcome, Replica, Request, RequestId, Reserver, Token, Verdict, Work,
 };
 
@@ -41,6 +42,9 @@ const PORTION_BYTES: usize = 32 << 20;
 
 /// How often the report for the monitor is updated.
 const REPORT: Duration = Duration::from_millis(100);
+
+/// How long after the last transaction an idle device notes that it is synced.
+const MARK: Duration = Duration::from_millis(50);
 
 /// The components of a core.
 pub(super) struct Parts {
@@ -111,6 +115,10 @@ pub(super) struct Core {
     /// Groups that have moved to other daemons, with objects still to be removed.
     purging: BTreeSet<u32>,
     room: Room,
+    /// The end of the journal was undecided, and groups may still have lost changes.
+    is_undecided: bool,
+    /// When to note that the last transaction is synced, if nothing is committed until then.
+    mark_at: Option<Instant>,
     counters: Counters,
     reported: Instant,
 }
@@ -121,10 +129,15 @@ impl Core {
         let member = Member { device: DeviceId(me.osd), incarnation };
         let clock = Clock::start();
         let mut groups = BTreeMap::new();
+        let note = engine.undecided()?;
         let mut transaction = engine.begin();
         for group in Saved::groups(settings.groups, &mut transaction) {
             let config = settings.config(group);
-            if let Some((saved, durable, totals)) = Saved::load(group, &config, &mut transaction)? {
+            if let Some((mut saved, mut durable, totals)) = Saved::load(group, &config, &mut transaction)? {
+                if note.as_ref().is_some_and(|note| !note.is_noted) {
+                    durable.doubt();
+                    saved.save(&mut durable, totals, &mut transaction);
+                }
                 let replica = Replica::start(config, member, durable, clock.sim());
                 groups.insert(group, Held::new(replica, saved, totals));
             }
@@ -132,6 +145,10 @@ impl Core {
         let is_held = |group| groups.contains_key(&group);
         let purging = strays::left_over(settings.groups, is_held, &mut transaction);
         transaction.commit()?;
+        let is_undecided = note.is_some();
+        if let Some(note) = note.filter(|note| !note.is_noted) {
+            engine.note_doubts(note)?;
+        }
         let room = Room::of(&engine);
         Ok(Core {
             reserver: room.reserver(settings.backfills as usize),
@@ -144,6 +161,8 @@ impl Core {
             damaged: BTreeMap::new(),
             purging,
             room,
+            is_undecided,
+            mark_at: Some(now() + MARK),
             counters: Counters::default(),
             reported: now(),
             settings,
@@ -179,25 +198,28 @@ impl Core {
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             };
             self.portion(first, arrivals, &mut inputs)?;
+            self.mark_if_idle()?;
             if now().duration_since(self.reported) >= REPORT {
                 self.reported = now();
                 self.look_at_room();
                 self.go_on(&mut inputs);
+                self.decide_if_all_know()?;
                 let report = self.report();
                 *self.report.lock().expect("no thread that holds it panics") = report;
             }
         }
-        Ok(())
+        Ok(self.engine.mark()?)
     }
 
     /// How long the core may sleep if nothing arrives.
     fn idle(&self) -> Duration {
+        let mark = self.mark_at.map(|at| at.saturating_duration_since(now()));
         let timer = self.timers.peek().map(|Reverse((at, ..))| at.saturating_duration_since(now()));
         let paced = self
             .pace
             .wake_at()
             .map(|at| Duration::from_nanos(at.as_ns().saturating_sub(self.clock.sim().as_ns())));
-        [timer, paced].into_iter().flatten().fold(REPORT, Duration::min)
+        [timer, paced, mark].into_iter().flatten().fold(REPORT, Duration::min)
     }
 
     /// Handles one portion: processes what waits, commits it, and then carries out the resulting actions.
@@ -248,6 +270,7 @@ impl Core {
         if !transaction.is_empty() {
             transaction.commit()?;
             self.counters.transactions += 1;
+            self.mark_at = Some(now() + MARK);
         }
         for (group, action) in turn.actions {
             crate::crash::point();
@@ -322,7 +345,7 @@ impl Core {
             self.purge_all(group, transaction);
             let config = self.settings.config(group);
             let me = Member { device: DeviceId(self.me.osd), incarnation: self.incarnation };
-            let replica = Replica::start(config, me, Durable::new(&config), self.clock.sim());
+            let replica = Replica::start(config, me, self.new_durable(&config), self.clock.sim());
             self.groups.insert(group, Held::new(replica, Saved::nothing(group), Totals::default()));
             let before: Vec<_> = self
                 .maps
@@ -569,6 +592,7 @@ impl Core {
             free_bytes: self.room.space.free_bytes,
             is_full: self.room.is_full,
             strays: self.strays(),
+            undecided: self.undecided(),
             counters: self.counters,
         }
     }

@@ -62,8 +62,7 @@ impl Device {
     }
 
     pub fn try_open(directory: &Path) -> Result<Device, String> {
-        // The process ends, but the machine does not: data passed to the system is not lost.
-        let engine = Engine::open(directory, Sync::Never).map_err(|error| error.to_string())?;
+        let engine = Engine::open(directory, Sync::Always).map_err(|error| error.to_string())?;
         let mut transaction = engine.begin();
         let loaded = Saved::load(0, &config(), &mut transaction).map_err(|error| error.to_string())?;
         let (saved, durable, totals) =
@@ -72,6 +71,19 @@ impl Device {
         drop(transaction);
         let replica = Replica::start(config(), Member::original(ME), durable, SimTime::ZERO);
         Ok(Device { engine, replica, saved, totals, epoch, asked: 0 })
+    }
+
+    /// Notes that the last transaction is synced, as an idle daemon does.
+    pub fn mark(&self) {
+        self.engine.mark().expect("the disk can be written");
+    }
+
+    pub fn is_undecided(&self) -> bool {
+        self.engine.undecided().expect("the disk can be read").is_some()
+    }
+
+    pub fn decide(&self) {
+        self.engine.decide().expect("the disk can be written");
     }
 
     /// Begins an interval in which this is the only replica, and writes some objects.

@@ -10,6 +10,7 @@
 
 mod device;
 mod journal;
+mod tails;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
