@@ -108,9 +108,9 @@ pub fn rebuild(home: &Home, ask: &Ask) -> Result<Outcome, StoreError> {
             Err(why) => drop(found.faults.insert(osd, why)),
         }
     }
-    let known = found.testimonies.values().filter_map(|it| it.maps.last_key_value());
-    let newest = known.map(|(epoch, _)| *epoch).max().unwrap_or(0);
-    if let Some(epoch) = of_monitor(home).filter(|epoch| *epoch >= newest) {
+    let newest = found.newest();
+    found.copy = of_monitor(home);
+    if let Some(epoch) = found.copy.filter(|epoch| *epoch >= newest) {
         return Ok(Outcome::InOrder(epoch));
     }
     if let Some(testimony) = ask.planted.and_then(|osd| found.testimonies.get_mut(&osd)) {

@@ -286,7 +286,9 @@ fn ended(home: &Home, osd: u32, child: &mut Child) -> Option<Trouble> {
     let said = |line: &&str| !line.trim().is_empty() && !line.trim().starts_with("hint:");
     let last = text.lines().rev().find(said).unwrap_or("it has said nothing");
     let problem = Problem::new(format!("osd.{osd} has ended ({status}): {}", last.trim()));
-    Some(Trouble::Failed(problem.hint(format!("`{}` has all that it said", log.display()))))
+    let all = format!("`{}` has all that it said", log.display());
+    let way_on = text.lines().next_back().and_then(|line| line.trim().strip_prefix("hint:"));
+    Some(Trouble::Failed(problem.hint(way_on.map_or(all.clone(), |way_on| format!("{}; {all}", way_on.trim())))))
 }
 
 /// Waits until the monitor counts a daemon that was just started as up, with a new instance number.

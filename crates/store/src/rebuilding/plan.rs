@@ -30,6 +30,16 @@ pub(super) struct Findings {
     pub faults: BTreeMap<u32, String>,
     /// Devices that have run here, whether they have a directory or not.
     pub traces: BTreeSet<u32>,
+    /// The newest map of an older copy of the monitor's directory.
+    pub copy: Option<Epoch>,
+}
+
+impl Findings {
+    /// The newest map that any directory has; 0 if none has one.
+    pub(super) fn newest(&self) -> Epoch {
+        let known = self.testimonies.values().filter_map(|it| it.maps.last_key_value());
+        known.map(|(epoch, _)| *epoch).chain(self.copy).max().unwrap_or(0)
+    }
 }
 
 /// Why no maps follow from what was found.
@@ -137,7 +147,7 @@ fn gone_of(map: &ClusterMap, osd: u32) -> Vec<Incarnation> {
 
 /// The maps of the new monitor, if all devices that may know of an acknowledged write are there, or given up.
 pub(super) fn made(settings: &Settings, found: &Findings, without: &BTreeSet<u32>) -> Result<Plan, Gap> {
-    let mut found = found.clone();
+    let (mut found, highest) = (found.clone(), found.newest());
     found.testimonies.retain(|osd, _| !without.contains(osd));
     let mut maps = match history(&found.testimonies) {
         // What is wrong with the others is what to begin with.
@@ -158,13 +168,13 @@ pub(super) fn made(settings: &Settings, found: &Findings, without: &BTreeSet<u32
     let loss = if given_up.is_empty() { Loss::default() } else { losing(settings, &found, &maps) };
     let size_min = settings.config(0).size_min;
     let may_have_gone_on = !without.is_empty() && without.len() >= size_min;
-    maps.push(next(&newest, &found, given_up));
+    maps.push(ClusterMap { epoch: highest + AHEAD, ..next(&newest, &found, given_up) });
     Ok(Plan { maps, newest: newest.epoch, loss, may_have_gone_on })
 }
 
-/// The new map: all are down, and who is given up is gone.
+/// The new map, without its epoch: all are down, and who is given up is gone.
 fn next(newest: &ClusterMap, found: &Findings, given_up: Vec<Member>) -> ClusterMap {
-    let mut map = ClusterMap { epoch: newest.epoch + AHEAD, change: Change::Rebuilt, ..newest.clone() };
+    let mut map = ClusterMap { change: Change::Rebuilt, ..newest.clone() };
     map.temporary.clear();
     map.gone.extend(given_up);
     for state in map.osds.values_mut() {
