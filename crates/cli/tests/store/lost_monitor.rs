@@ -292,11 +292,12 @@ impl Course {
             }
             self.reads()?;
         }
-        let is_there = (0..20).map(|_| self.reads()).find(|read| *read != Ok(false));
-        is_there.unwrap_or_else(|| Err("nothing is read".to_owned()))?;
+        // No group serves if all are out.
         for osd in order {
             self.cluster.run(&["osd", "in", &osd.to_string()]).done();
         }
+        let is_there = (0..20).map(|_| self.reads()).find(|read| *read != Ok(false));
+        is_there.unwrap_or_else(|| Err("nothing is read".to_owned()))?;
         let said = self.cluster.run(&["up"]);
         if said.code != 0 {
             return Err(said.stderr);

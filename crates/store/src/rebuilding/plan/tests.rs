@@ -1,4 +1,4 @@
-//! Drawn courses of a cluster: whatever may have been acknowledged is in the new history, or the loss is told.
+//! Drawn courses of a cluster: whatever may have been acknowledged is in the new history, or said to be lost.
 
 use proptest::prelude::*;
 use towtank_replication::DeviceId;
@@ -120,10 +120,10 @@ impl Cluster {
         (serves && map.begins_interval_of(group)).then_some(members)
     }
 
-    /// Whether all that may have been acknowledged is waited for, or told of as lost.
+    /// Whether all that may have been acknowledged is waited for, or said to be lost.
     fn judge(&self, plan: &Plan, without: &BTreeSet<u32>) -> Result<(), String> {
         let new = plan.maps.last().expect("there is a new one");
-        let is_told = |group| plan.loss.groups.iter().any(|lost| lost.group == group);
+        let is_said = |group| plan.loss.groups.iter().any(|lost| lost.group == group);
         for map in &self.maps {
             for group in 0..self.settings.groups {
                 let Some(members) = self.may_have_served(map, group) else { continue };
@@ -134,8 +134,8 @@ impl Cluster {
                     return Err(format!("map {} is forgotten", map.epoch));
                 }
                 let is_lost = !members.iter().any(is_left) && !members.iter().all(is_past);
-                if is_lost && !is_told(group) && !plan.may_have_gone_on {
-                    return Err(format!("what group {group} had since map {} is not told of", map.epoch));
+                if is_lost && !is_said(group) && !plan.may_have_gone_on {
+                    return Err(format!("what group {group} had since map {} is not said to be lost", map.epoch));
                 }
             }
         }
@@ -202,7 +202,7 @@ fn a_history_that_lacks_what_one_device_knows_is_noticed() {
 }
 
 #[test]
-fn who_is_wanting_is_named_and_what_only_it_knows_is_told() {
+fn who_is_wanting_is_named_and_what_only_it_knows_is_said() {
     let cluster = one_goes_on();
     let (settings, whole) = (&cluster.settings, &cluster.found);
     let said = |found: &Findings, without: &[u32]| match made(
@@ -257,7 +257,7 @@ fn who_is_wanting_is_named_and_what_only_it_knows_is_told() {
         said(&with(&|found| found.traces.extend([7])), &[7]),
         said(&added, &[]),
     ];
-    let told = "map 4, lost since {}, false
+    let expected = "map 4, lost since {}, false
 map 4, lost since {}, true
 map 3, lost since {2}, true
 osd.1: its directory is missing
@@ -272,7 +272,7 @@ the maps between 2 and 4 are missing in all directories
 osd.7 has run here, and no directory that is left knows of it
 map 4, lost since {}, true
 map 4, lost since {}, false";
-    assert_eq!(all.join("\n"), told);
+    assert_eq!(all.join("\n"), expected);
 }
 
 /// What was acknowledged before an interval in which a complete replica took part is known to that replica.
