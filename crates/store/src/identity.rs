@@ -201,8 +201,7 @@ impl Register {
     }
 }
 
-const MONITOR_WAYS: &str =
-    "bring the newest monitor/ of this cluster back, or `towtank store rebuild-monitor` makes one from the \
+const MONITOR_WAYS: &str = "bring the newest monitor/ of this cluster back, or `towtank store rebuild-monitor` makes one from the \
      maps that the devices keep";
 
 /// What to do about a device whose directory is not the one that the monitor knows.

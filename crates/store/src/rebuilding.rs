@@ -122,9 +122,10 @@ pub fn rebuild(home: &Home, ask: &Ask) -> Result<Outcome, StoreError> {
     if !ask.accepts_loss && (lost.after.is_some() || !lost.loss.is_nothing()) {
         return Ok(Outcome::Loses(lost));
     }
-    let epoch = maps.last().map_or(newest, |map| map.epoch);
-    let devices: Vec<u32> =
-        found.testimonies.keys().copied().filter(|osd| !ask.without.contains(osd)).collect();
+    let new = maps.last().expect("the last one is new");
+    let (epoch, gone) = (new.epoch, new.lost());
+    let is_used = |osd: &u32| !gone.contains(osd) && !ask.without.contains(osd);
+    let devices: Vec<u32> = found.testimonies.keys().copied().filter(is_used).collect();
     let aside = put_in_place(home, &settings, &maps, &devices)?;
     Ok(Outcome::Done { devices, newest, epoch, lost, aside })
 }
@@ -153,7 +154,8 @@ fn locked(home: &Home, traces: &BTreeSet<u32>) -> Result<Vec<Lock>, StoreError> 
     for daemon in all {
         lock::expect_free(home, &daemon).map_err(|error| match error {
             StoreError::Refused(what) => {
-                identity::refused(what, "`towtank store down` first: the maps must not change meanwhile").into()
+                identity::refused(what, "`towtank store down` first: the maps must not change meanwhile")
+                    .into()
             }
             error => error,
         })?;

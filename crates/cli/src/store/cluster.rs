@@ -288,7 +288,9 @@ fn ended(home: &Home, osd: u32, child: &mut Child) -> Option<Trouble> {
     let problem = Problem::new(format!("osd.{osd} has ended ({status}): {}", last.trim()));
     let all = format!("`{}` has all that it said", log.display());
     let way_on = text.lines().next_back().and_then(|line| line.trim().strip_prefix("hint:"));
-    Some(Trouble::Failed(problem.hint(way_on.map_or(all.clone(), |way_on| format!("{}; {all}", way_on.trim())))))
+    Some(Trouble::Failed(
+        problem.hint(way_on.map_or(all.clone(), |way_on| format!("{}; {all}", way_on.trim()))),
+    ))
 }
 
 /// Waits until the monitor counts a daemon that was just started as up, with a new instance number.

@@ -64,7 +64,9 @@ fn names(osds: impl IntoIterator<Item = u32>) -> String {
 fn words_of_all(ask: &Ask, Lost { loss, after }: &Lost) -> String {
     let names = names(ask.without.iter().copied());
     let after = after.map(|epoch| {
-        format!("what {names} acknowledged without any other after map {epoch}, the newest that the others know")
+        format!(
+            "what {names} acknowledged without any other after map {epoch}, the newest that the others know"
+        )
     });
     match after {
         Some(after) if loss.is_nothing() => format!("without {names} the cluster may lose {after}"),

@@ -162,7 +162,10 @@ fn what_a_device_may_have_had_alone_is_told_before_it_is_given_up() {
     cluster.lose_monitor();
     cluster.remove_osd(0);
     let said = cluster.refused(&["rebuild-monitor", "--without", "0"], 2);
-    assert!(said.contains("without osd.0 the cluster may lose what group 0 acknowledged since map"), "{said}");
+    assert!(
+        said.contains("without osd.0 the cluster may lose what group 0 acknowledged since map"),
+        "{said}"
+    );
     assert!(said.contains("without any other after map") && said.contains("--without 0 --yes"), "{said}");
     assert!(!cluster.at("monitor").exists());
     let said = cluster.rebuilt(&["--without", "0", "--yes-i-know"]);
@@ -232,8 +235,18 @@ struct Course {
 impl Course {
     fn begins(name: &str, osds: u64, replicas: u64) -> Course {
         let (osds_text, replicas) = (osds.to_string(), replicas.to_string());
-        let flags =
-            ["--osds", &osds_text, "--replicas", &replicas, "--groups", "2", "--grace", "1s", "--log-entries", "4"];
+        let flags = [
+            "--osds",
+            &osds_text,
+            "--replicas",
+            &replicas,
+            "--groups",
+            "2",
+            "--grace",
+            "1s",
+            "--log-entries",
+            "4",
+        ];
         let cluster = Cluster::up(name, &flags);
         let mut course = Course { cluster, osds, may_be: BTreeSet::new(), written: 0 };
         course.writes();

@@ -84,9 +84,8 @@ fn history(testimonies: &BTreeMap<u32, Testimony>) -> Result<Vec<ClusterMap>, Ga
     }
     let Some((_, (_, newest))) = all.last_key_value() else { return Err(Gap::Nothing) };
     let maps: Vec<&ClusterMap> = all.range(newest.oldest..).map(|(_, (_, map))| *map).collect();
-    let is_next = |pair: &[&ClusterMap]| {
-        pair[1].change == Change::Rebuilt || pair[1].epoch == pair[0].epoch + 1
-    };
+    let is_next =
+        |pair: &[&ClusterMap]| pair[1].change == Change::Rebuilt || pair[1].epoch == pair[0].epoch + 1;
     if let Some(pair) = maps.windows(2).find(|pair| !is_next(pair)) {
         return Err(Gap::Missing(pair[0].epoch, pair[1].epoch));
     }
@@ -103,7 +102,9 @@ fn fault_in(osd: u32, state: &OsdState, testimony: &Testimony) -> Option<String>
     }
     (testimony.starts < state.starts).then(|| {
         let (now, seen) = (testimony.starts, state.starts);
-        format!("the directory of osd.{osd} is an older copy: it has started {now} times, and {seen} are known")
+        format!(
+            "the directory of osd.{osd} is an older copy: it has started {now} times, and {seen} are known"
+        )
     })
 }
 
@@ -132,7 +133,8 @@ fn wanting(found: &Findings, newest: &ClusterMap, without: &BTreeSet<u32>) -> BT
     for osd in found.traces.iter().filter(|osd| !is_known(osd)) {
         let is_found = found.testimonies.contains_key(osd) || found.faults.contains_key(osd);
         if !is_found && gone_of(newest, *osd).is_empty() {
-            wanting.insert(*osd, format!("osd.{osd} has run here, and no directory that is left knows of it"));
+            wanting
+                .insert(*osd, format!("osd.{osd} has run here, and no directory that is left knows of it"));
         }
     }
     wanting.retain(|osd, _| !without.contains(osd));

@@ -127,20 +127,23 @@ impl Cluster {
         for map in &self.maps {
             for group in 0..self.settings.groups {
                 let Some(members) = self.may_have_served(map, group) else { continue };
-                let is_left =
-                    |it: &Member| !without.contains(&it.device.0) && !self.now().gone.contains(it);
+                let is_left = |it: &Member| !without.contains(&it.device.0) && !self.now().gone.contains(it);
                 let is_past = |it: &Member| self.now().gone.contains(it);
                 if members.iter().any(is_left) && !plan.maps.contains(map) {
                     return Err(format!("map {} is forgotten", map.epoch));
                 }
                 let is_lost = !members.iter().any(is_left) && !members.iter().all(is_past);
                 if is_lost && !is_said(group) && !plan.may_have_gone_on {
-                    return Err(format!("what group {group} had since map {} is not said to be lost", map.epoch));
+                    return Err(format!(
+                        "what group {group} had since map {} is not said to be lost",
+                        map.epoch
+                    ));
                 }
             }
         }
         let all_down = new.osds.values().all(|state| !state.is_up);
-        let is_sound = all_down && new.epoch == self.found.newest() + AHEAD && new.oldest == plan.maps[0].epoch;
+        let is_sound =
+            all_down && new.epoch == self.found.newest() + AHEAD && new.oldest == plan.maps[0].epoch;
         is_sound.then_some(()).ok_or_else(|| format!("{new:?}"))
     }
 }
@@ -205,17 +208,14 @@ fn a_history_that_lacks_what_one_device_knows_is_noticed() {
 fn who_is_wanting_is_named_and_what_only_it_knows_is_said() {
     let cluster = one_goes_on();
     let (settings, whole) = (&cluster.settings, &cluster.found);
-    let said = |found: &Findings, without: &[u32]| match made(
-        settings,
-        found,
-        &without.iter().copied().collect(),
-    ) {
-        Ok(plan) => {
-            let since: BTreeSet<Epoch> = plan.loss.groups.iter().map(|lost| lost.since).collect();
-            format!("map {}, lost since {since:?}, {}", plan.newest, plan.may_have_gone_on)
-        }
-        Err(gap) => gap.to_string(),
-    };
+    let said =
+        |found: &Findings, without: &[u32]| match made(settings, found, &without.iter().copied().collect()) {
+            Ok(plan) => {
+                let since: BTreeSet<Epoch> = plan.loss.groups.iter().map(|lost| lost.since).collect();
+                format!("map {}, lost since {since:?}, {}", plan.newest, plan.may_have_gone_on)
+            }
+            Err(gap) => gap.to_string(),
+        };
     let with = |change: &dyn Fn(&mut Findings)| {
         let mut found = whole.clone();
         change(&mut found);
