@@ -148,6 +148,53 @@ fn who_cannot_be_read_is_named_and_given_up_only_on_request() {
     cluster.verified();
 }
 
+/// All files of a directory.
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).expect("it is there") {
+        let path = entry.expect("it can be read").path();
+        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
+    }
+    found.sort();
+    found
+}
+
+/// One byte of a device is wrong: it is named, or what is needed was read in spite of it.
+#[test]
+fn a_device_with_a_wrong_byte_is_named_or_read() {
+    let cluster = Cluster::up("rebuilt-4", &["--osds", "2", "--groups", "1", "--grace", "1s"]);
+    some_objects(6, 3).iter().for_each(|(name, data)| cluster.put(name, data));
+    cluster.run(&["down"]).done();
+    cluster.lose_monitor();
+    copy(&cluster.0, &cluster.0.with_extension("sound"));
+    let (mut draws, mut named, mut read) = (Draws(5), 0, 0);
+    for _ in 0..40 {
+        fs::remove_dir_all(&cluster.0).expect("it is there");
+        copy(&cluster.0.with_extension("sound"), &cluster.0);
+        let all = files(&cluster.at("osd.0"));
+        let file = &all[draws.below(all.len() as u64) as usize];
+        let mut bytes = fs::read(file).expect("it is there");
+        // What was allocated and not written is zeros.
+        let used = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        let Some(at) = (used > 0).then(|| draws.below(used as u64) as usize) else { continue };
+        bytes[at] ^= 1 << draws.below(8);
+        fs::write(file, bytes).expect("it can be written");
+        match rebuild(&Home::at(&cluster.0), &Ask::default()) {
+            Ok(Outcome::Done { devices, .. }) => {
+                assert_eq!(devices, [0, 1]);
+                read += 1;
+            }
+            Err(error) => {
+                assert!(error.to_string().contains("osd.0"), "{}: {error}", file.display());
+                named += 1;
+            }
+            other => panic!("{}: {other:?}", file.display()),
+        }
+    }
+    assert!(named > 0 && read > 0, "{named} named, {read} read");
+    fs::remove_dir_all(cluster.0.with_extension("sound")).expect("it is there");
+}
+
 #[test]
 fn what_a_device_may_have_had_alone_is_told_before_it_is_given_up() {
     let flags = ["--osds", "2", "--replicas", "2", "--groups", "1", "--grace", "1s"];
