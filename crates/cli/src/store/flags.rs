@@ -242,7 +242,7 @@ pub struct GiveUp {
 #[derive(Debug, Args)]
 #[command(after_help = "All daemons must be stopped. A monitor/ that is there is moved aside.")]
 pub struct RebuildMonitor {
-    /// Give up a device that cannot be read; what the cluster may lose is told first; may be repeated
+    /// Give up a device that cannot be read; what the cluster may lose is said first; may be repeated
     #[arg(long, value_name = "N")]
     pub without: Vec<u32>,
     /// Accept the loss that the command tells of without this flag

@@ -196,7 +196,7 @@ fn a_device_with_a_wrong_byte_is_named_or_read() {
 }
 
 #[test]
-fn what_a_device_may_have_had_alone_is_told_before_it_is_given_up() {
+fn what_a_device_may_have_had_alone_is_said_before_it_is_given_up() {
     let flags = ["--osds", "2", "--replicas", "2", "--groups", "1", "--grace", "1s"];
     let cluster = Cluster::up("rebuilt-2", &flags);
     cluster.put("it", b"first");
@@ -219,7 +219,7 @@ fn what_a_device_may_have_had_alone_is_told_before_it_is_given_up() {
     assert!(said.contains("may lose what group 0"), "{said}");
     cluster.start_monitor();
     cluster.run(&["osd", "start", "1"]).done();
-    assert_eq!(cluster.get("it"), b"first", "what was told, and no more");
+    assert_eq!(cluster.get("it"), b"first", "what was said, and no more");
     cluster.run(&["osd", "replace", "0"]).done();
     cluster.wait_until_clean();
     cluster.verified();

@@ -159,6 +159,7 @@ proptest! {
         steps in steps(),
         without in any::<u8>(),
         gives_up in any::<bool>(),
+        heard in any::<u8>(),
     ) {
         let mut cluster = Cluster::new(osds, replicas);
         steps.into_iter().for_each(|step| cluster.step(step));
@@ -173,12 +174,14 @@ proptest! {
             return Ok(());
         };
         prop_assert_eq!(cluster.judge(&plan, &without), Ok(()));
-        // Again, with the new map known to those that are left.
+        // Again, after the first time was interrupted: at least one of those that are left knows the new map.
         let mut found = cluster.found.clone();
-        for (_, testimony) in found.testimonies.iter_mut().filter(|(osd, _)| !without.contains(osd)) {
-            testimony.maps = plan.maps.iter().map(|map| (map.epoch, map.clone())).collect();
-        }
         found.testimonies.retain(|osd, _| !without.contains(osd));
+        for (at, testimony) in found.testimonies.values_mut().enumerate() {
+            if at == 0 || heard >> at & 1 == 1 {
+                testimony.maps = plan.maps.iter().map(|map| (map.epoch, map.clone())).collect();
+            }
+        }
         let again = super::made(&cluster.settings, &found, &BTreeSet::new()).expect("who is gone is not wanted");
         prop_assert_eq!(&again.maps[..again.maps.len() - 1], &plan.maps[..]);
         prop_assert!(again.loss.is_nothing() && again.newest == cluster.found.newest() + AHEAD);
@@ -202,6 +205,13 @@ fn a_history_that_lacks_what_one_device_knows_is_noticed() {
     found.testimonies.get_mut(&0).expect("it is there").maps.clear();
     let plan = made(&cluster.settings, &found, &nobody).expect("all are there");
     assert_eq!(cluster.judge(&plan, &nobody), Err("map 4 is forgotten".to_owned()));
+    // So is a loss that is not said.
+    let without = BTreeSet::from([0]);
+    let mut plan = made(&cluster.settings, &cluster.found, &without).expect("1 is there");
+    assert_eq!(cluster.judge(&plan, &without), Ok(()));
+    (plan.loss, plan.may_have_gone_on) = (Loss::default(), false);
+    let judged = cluster.judge(&plan, &without).expect_err("0 was alone");
+    assert!(judged.contains("is not said to be lost"), "{judged}");
 }
 
 #[test]
