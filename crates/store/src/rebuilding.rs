@@ -7,8 +7,8 @@
 //! the newest map has all of them up to it: what the others keep must agree with that. Maps that no device
 //! has began intervals in which none of them acted, so nothing was acknowledged there, except by devices that
 //! are not left. Therefore every device of the newest map must be there, in the life and with at least as
-//! many starts as that map says; so must one that has left a log here. What may be lost with one that is given
-//! up is said first. The maps become the history of the new monitor, so that groups wait for the same devices
+//! many starts as that map says; so must one that has left a log here. What may be lost with one that is
+//! given up is said first. The maps become the history of the new monitor, so that groups wait for the same devices
 //! as before; a device that was away hears of what it missed.
 //!
 //! The last map is new: its epoch is far above all that are known, and all daemons are down. It is also
