@@ -1,15 +1,15 @@
 //! A monitor that is lost is built anew, from the maps that the directories of the devices keep
 //! ([`known`](crate::known)).
 //!
-//! **Why this is enough.** A write is acknowledged when all replicas that act in an interval have it, and a
-//! device acts in an interval only after the map with which it began is on its disk. So if one of those
-//! devices is left, its maps have that interval, and since a device hears of all maps in order, the one with
-//! the newest map has all of them up to it: what the others keep must agree with that. Maps that no device
-//! has began intervals in which none of them acted, so nothing was acknowledged there, except by devices that
-//! are not left. Therefore every device of the newest map must be there, in the life and with at least as
-//! many starts as that map says; so must one that has left a log here. What may be lost with one that is
-//! given up is said first. The maps become the history of the new monitor, so that groups wait for the same devices
-//! as before; a device that was away hears of what it missed.
+//! **Why this is enough.** A write is acknowledged when all replicas that act in an interval have it, and
+//! a device acts in an interval only after the map with which it began is on its disk. So if one of those
+//! devices is left, its maps have that interval, and since a device hears of all maps in order, the one
+//! with the newest map has all of them up to it: what the others keep must agree with that. Maps that no
+//! device has began intervals in which none of them acted, so nothing was acknowledged there, except by
+//! devices that are not left. Therefore every device of the newest map must be there, in the life and
+//! with at least as many starts as that map says; so must one that has left a log here. What may be lost
+//! with one that is given up is said first. The maps become the history of the new monitor, so that
+//! groups wait for the same devices as before; a device that was away hears of what it missed.
 //!
 //! The last map is new: its epoch is far above all that are known, and all daemons are down. It is also
 //! written into the directories of the devices, before the new monitor is put in its place: from then on they
