@@ -201,8 +201,8 @@ impl Register {
     }
 }
 
-const MONITOR_WAYS: &str =
-    "bring the newest monitor/ of this cluster back: without it nobody knows which device holds what";
+const MONITOR_WAYS: &str = "bring the newest monitor/ of this cluster back, or `towtank store rebuild-monitor` makes one from the \
+     maps that the devices keep";
 
 /// What to do about a device whose directory is not the one that the monitor knows.
 pub(crate) fn ways_on(osd: u32) -> String {
@@ -227,6 +227,17 @@ pub(crate) fn make_all(root: &Path, osds: u32) -> Result<(), IdentityError> {
     write(&directory.join(FILE), &register)
 }
 
+/// Writes the identity of a monitor that was built anew, into its directory, which has tables.
+pub(crate) fn make_register(
+    root: &Path,
+    directory: &Path,
+    devices: BTreeMap<u32, Incarnation>,
+) -> Result<(), IdentityError> {
+    let (cluster, name) = (cluster_of(root)?, "monitor".to_owned());
+    let register = Register { format: FORMAT, cluster, name, devices, is_begun: true };
+    write(&directory.join(FILE), &register)
+}
+
 /// Makes the directory of a device, with an identity and without tables.
 ///
 /// # Errors
@@ -244,12 +255,17 @@ pub fn make(root: &Path, osd: u32) -> Result<Incarnation, IdentityError> {
 /// # Errors
 /// When it cannot be moved.
 pub fn move_aside(root: &Path, osd: u32) -> Result<Option<PathBuf>, IdentityError> {
-    let directory = root.join(format!("osd.{osd}"));
+    move_name_aside(root, &format!("osd.{osd}"))
+}
+
+/// The same for any directory of a cluster.
+pub(crate) fn move_name_aside(root: &Path, name: &str) -> Result<Option<PathBuf>, IdentityError> {
+    let directory = root.join(name);
     let fault = fault_at(&directory);
     if !directory.try_exists().map_err(fault)? {
         return Ok(None);
     }
-    let mut numbers = (1_u32..).map(|number| root.join(format!("osd.{osd}.old-{number}")));
+    let mut numbers = (1_u32..).map(|number| root.join(format!("{name}.old-{number}")));
     let aside = numbers.find(|path| !path.exists()).expect("a directory has fewer entries than numbers");
     std::fs::rename(&directory, &aside).map_err(fault)?;
     Ok(Some(aside))

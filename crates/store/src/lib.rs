@@ -9,7 +9,8 @@
 //! - [`settings`] has the parameters of a cluster and the paths of its files; [`control`] starts and ends its
 //!   processes.
 //! - [`identity`] tells which device a directory is, [`admission`] which of them are let in, and [`lock`]
-//!   keeps a second set of processes out; [`loss`] is what a cluster loses without a device.
+//!   keeps a second set of processes out; [`loss`] is what a cluster loses without a device; [`rebuilding`]
+//!   builds a monitor that is lost anew, from the maps that the devices keep.
 //! - [`wire`] encrypts the messages between processes, [`frames`] defines them.
 //! - [`torture`] checks all of it under faults; [`ways`] and [`relays`] let it cut the network.
 //! - [`experiment`] measures backfills, and [`bare`] the disk alone.
@@ -35,6 +36,7 @@ pub mod experiment;
 pub mod frames;
 pub mod health;
 pub mod identity;
+mod known;
 pub mod lock;
 pub mod loss;
 pub mod malformed;
@@ -45,6 +47,7 @@ pub mod monitor;
 pub mod names;
 pub mod objects;
 pub mod osd;
+pub mod rebuilding;
 mod relays;
 pub mod saved;
 pub mod settings;

@@ -48,6 +48,9 @@ pub enum Change {
     Group(u32),
     /// A disk became full, or is no longer full: no interval begins.
     Room,
+    /// The monitor was built anew, with all daemons down: a new interval begins for all groups. The epochs
+    /// before it may be missing.
+    Rebuilt,
 }
 
 /// A version of the cluster's state.
@@ -72,7 +75,7 @@ impl ClusterMap {
     #[must_use]
     pub(crate) fn begins_interval_of(&self, group: u32) -> bool {
         match self.change {
-            Change::Osds => true,
+            Change::Osds | Change::Rebuilt => true,
             Change::Group(other) => other == group,
             Change::Room => false,
         }

@@ -153,18 +153,42 @@ fn maps_after(shared: &Shared, after: Epoch, wait_ms: u32) -> FromMonitor {
     FromMonitor::Maps(state.maps.iter().filter(|map| map.epoch > after).cloned().collect())
 }
 
+/// Opens the tables of a monitor, or creates them.
+fn tables(directory: &Path) -> Result<(Database, Keyspace), EngineError> {
+    made_whole(directory, || {
+        let database = Database::builder(directory).worker_threads(1).open()?;
+        let table = database.keyspace("maps", KeyspaceCreateOptions::default)?;
+        Ok((database, table))
+    })
+}
+
+fn stored(table: &Keyspace) -> Result<Vec<ClusterMap>, EngineError> {
+    let mut maps = Vec::new();
+    for row in table.iter() {
+        maps.push(read("a map of the cluster", &row.value()?)?);
+    }
+    Ok(maps)
+}
+
+/// The epoch of the newest map in the tables of a monitor that does not run; none if they have none.
+pub(crate) fn newest_in(directory: &Path) -> Result<Option<Epoch>, EngineError> {
+    let (_database, table) = tables(directory)?;
+    Ok(stored(&table)?.last().map(|map| map.epoch))
+}
+
+/// Makes the tables of a monitor with these maps.
+pub(crate) fn make_tables(directory: &Path, maps: &[ClusterMap]) -> Result<(), EngineError> {
+    let (database, table) = tables(directory)?;
+    for map in maps {
+        table.insert(map.epoch.to_be_bytes(), written(map))?;
+    }
+    Ok(database.persist(PersistMode::SyncAll)?)
+}
+
 impl State {
     fn open(directory: &Path, settings: Settings, register: &Register) -> Result<State, StoreError> {
-        let (database, table) = made_whole(directory, || {
-            let database = Database::builder(directory).worker_threads(1).open()?;
-            let table = database.keyspace("maps", KeyspaceCreateOptions::default)?;
-            Ok((database, table))
-        })?;
-        let mut maps: Vec<ClusterMap> = Vec::new();
-        for row in table.iter() {
-            let value = row.value().map_err(EngineError::from)?;
-            maps.push(read("a map of the cluster", &value)?);
-        }
+        let (database, table) = tables(directory)?;
+        let maps = stored(&table)?;
         let mut state = State {
             settings,
             cluster: register.cluster(),
@@ -407,7 +431,8 @@ impl State {
         let newest = self.map().epoch;
         if epoch > newest {
             return Some(format!(
-                "osd.{osd} knows map {epoch}, and the monitor's newest is {newest}: monitor/ is an older copy;                  bring the newest one back"
+                "osd.{osd} knows map {epoch}, and the monitor's newest is {newest}: monitor/ is an older copy; \
+                 bring the newest one back, or `towtank store rebuild-monitor` makes one from the devices"
             ));
         }
         // The same run registers again after it was marked down.

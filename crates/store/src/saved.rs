@@ -35,6 +35,19 @@ struct GroupHead {
     first_records: [u64; 2],
 }
 
+/// What a replica knows, without its log and its objects.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Outline {
+    /// The epoch of the last map that it received.
+    pub epoch: Epoch,
+    /// It knows every write that was acknowledged before this interval.
+    pub last_epoch_started: Epoch,
+    /// Whether it needs no backfill.
+    pub is_complete: bool,
+    /// The rows of the objects that it does not have in the version that its log names.
+    pub missing: BTreeSet<(Vec<u8>, Vec<u8>)>,
+}
+
 /// What the disk holds of a group's durable state.
 #[derive(Debug)]
 pub struct Saved {
@@ -372,6 +385,26 @@ impl Saved {
         }
         self.dirty = Some((since, ranges.marked()));
         Ok(Some(Dirty { since, ranges }))
+    }
+
+    /// What the replica of a group knows; none if nothing is stored.
+    ///
+    /// # Errors
+    /// When the disk or the rows cannot be read.
+    pub(crate) fn outline(
+        group: u32,
+        transaction: &mut Transaction<'_>,
+    ) -> Result<Option<Outline>, EngineError> {
+        let Some(bytes) = transaction.get(Table::Groups, &row(group, b'h', &[])) else { return Ok(None) };
+        let head: GroupHead = read("the head of a group", &bytes)?;
+        let prefix = row(group, b'm', &[]);
+        let missing = transaction.scan(Table::Groups, &prefix, &prefix, usize::MAX);
+        Ok(Some(Outline {
+            epoch: head.epoch,
+            last_epoch_started: head.last_epoch_started,
+            is_complete: head.cursor == Cursor::End,
+            missing: missing.into_iter().collect(),
+        }))
     }
 
     /// The groups that have rows on disk.

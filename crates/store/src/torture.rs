@@ -87,6 +87,8 @@ pub struct Tortured {
     pub moves: u64,
     /// Times that the directory of a daemon was removed, so that it began again with a new one.
     pub wipes: u64,
+    /// Directories of the monitor that were removed and made anew.
+    pub lost_monitors: u64,
     /// Whether the history of every object could come from a single copy.
     pub linearizable: bool,
     /// Descriptions of the violations, per object.

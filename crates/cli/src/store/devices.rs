@@ -61,7 +61,7 @@ pub(super) fn lost(flags: &GiveUp) -> Result<Exit, Trouble> {
         let words = if loss.is_nothing() {
             format!("the objects of osd.{osd} are given up; all that was acknowledged is on other devices")
         } else {
-            words_of(osd, &loss)
+            words_of(&name(osd), &loss)
         };
         let hint = format!(
             "bring its directory back, or accept this with `towtank store osd lost {osd} --yes-i-know`"
@@ -122,7 +122,7 @@ fn not_accepted(flags: &GiveUp, command: &str, loss: &Loss) -> Trouble {
     let hint = format!(
         "bring its directory back, or accept this with `towtank store osd {command} {osd} --yes-i-know`"
     );
-    Trouble::from(Problem::new(words_of(osd, loss)).hint(hint))
+    Trouble::from(Problem::new(words_of(&name(osd), loss)).hint(hint))
 }
 
 /// Goes on without the directory of a device, and tells what may be lost. The cluster may change meanwhile,
@@ -151,7 +151,7 @@ fn give_up(client: &Client, flags: &GiveUp, mut loss: Loss, then: Then) -> Resul
 
 fn tell(osd: u32, loss: &Loss) {
     if !loss.is_nothing() {
-        screen::say(&format!("{}\n", words_of(osd, loss)));
+        screen::say(&format!("{}\n", words_of(&name(osd), loss)));
     }
 }
 
@@ -165,8 +165,12 @@ fn say_aside(path: Option<PathBuf>) {
     }
 }
 
-/// What is lost, group by group.
-fn words_of(osd: u32, loss: &Loss) -> String {
+fn name(osd: u32) -> String {
+    format!("osd.{osd}")
+}
+
+/// What is lost without the devices of these names, group by group.
+pub(super) fn words_of(names: &str, loss: &Loss) -> String {
     let mut words = Vec::new();
     let named = loss.groups.iter().take(NAMED_MOST);
     words.extend(named.map(|group| format!("what group {}", words_of_group(group))));
@@ -178,7 +182,7 @@ fn words_of(osd: u32, loss: &Loss) -> String {
         1 => words.push("1 object that no running daemon has".to_owned()),
         count => words.push(format!("{count} objects that no running daemon has")),
     }
-    format!("without osd.{osd} the cluster may lose {}", words.join("; "))
+    format!("without {names} the cluster may lose {}", words.join("; "))
 }
 
 fn words_of_group(loss: &GroupLoss) -> String {

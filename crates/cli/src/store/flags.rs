@@ -40,6 +40,8 @@ pub enum Command {
     Status(Status),
     /// Start, stop, kill, add, replace or remove a device daemon, or mark it in, out or lost
     Osd(Osd),
+    /// Make the directory of a lost monitor anew, from what the devices know
+    RebuildMonitor(RebuildMonitor),
     /// Write an object
     Put(Put),
     /// Read an object
@@ -229,6 +231,20 @@ pub enum OsdCommand {
 pub struct GiveUp {
     /// Its number
     pub osd: u32,
+    /// Accept the loss that the command tells of without this flag
+    #[arg(long)]
+    pub yes_i_know: bool,
+    #[command(flatten)]
+    pub place: Where,
+}
+
+/// `towtank store rebuild-monitor`.
+#[derive(Debug, Args)]
+#[command(after_help = "All daemons must be stopped. A monitor/ that is there is moved aside.")]
+pub struct RebuildMonitor {
+    /// Give up a device that cannot be read; what the cluster may lose is said first; may be repeated
+    #[arg(long, value_name = "N")]
+    pub without: Vec<u32>,
     /// Accept the loss that the command tells of without this flag
     #[arg(long)]
     pub yes_i_know: bool,

@@ -7,6 +7,7 @@ mod devices;
 mod experiment;
 mod flags;
 mod gateway;
+mod rebuild_monitor;
 mod standing;
 mod torture;
 
@@ -44,6 +45,7 @@ pub fn run(flags: &Flags) -> Result<Exit, Trouble> {
             OsdCommand::Rm(flags) => devices::remove(flags),
             OsdCommand::Lost(flags) => devices::lost(flags),
         },
+        Command::RebuildMonitor(flags) => rebuild_monitor::run(flags),
         Command::Put(put) => data::put(put),
         Command::Get(get) => data::get(get),
         Command::Rm(names) => data::remove(names),

@@ -101,7 +101,7 @@ fn text_of(found: &Tortured) -> String {
     format!(
         "{verdict}\n{} acknowledged writes, {} reads, {} answers lost, in {} rounds\n\
          {} kills, {} stops, {} restarts, {} pauses, {} partitions, {} kills of the monitor, {} moves, \
-         {} directories removed, {} damaged copies, {} of them repaired\n",
+         {} directories removed, {} monitors lost, {} damaged copies, {} of them repaired\n",
         found.acknowledged_writes,
         found.reads,
         found.answers_lost,
@@ -114,6 +114,7 @@ fn text_of(found: &Tortured) -> String {
         found.monitor_kills,
         found.moves,
         found.wipes,
+        found.lost_monitors,
         found.corruptions,
         found.corruptions_repaired
     )

@@ -10,19 +10,19 @@ use std::time::Duration;
 use crate::{Cluster, Said, some_objects};
 
 impl Cluster {
-    fn remove_osd(&self, osd: u32) {
+    pub(crate) fn remove_osd(&self, osd: u32) {
         fs::remove_dir_all(self.0.join(format!("osd.{osd}"))).expect("it is there");
     }
 
     /// What is said to a command that is refused, in one line.
-    fn refused(&self, words: &[&str], code: i32) -> String {
+    pub(crate) fn refused(&self, words: &[&str], code: i32) -> String {
         let said = self.run(words);
         assert_eq!(said.code, code, "{words:?}: {}{}", said.stdout, said.stderr);
         said.stderr.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
     /// Whether an object is read within some seconds.
-    fn reads(&self, name: &str) -> Option<Vec<u8>> {
+    pub(crate) fn reads(&self, name: &str) -> Option<Vec<u8>> {
         let output = self.command(&["get", name, "--timeout", "3s"]).output().expect("it can be run");
         output.status.success().then_some(output.stdout)
     }
@@ -37,7 +37,7 @@ impl Cluster {
     }
 
     /// Waits until all groups serve.
-    fn serves(&self) {
+    pub(crate) fn serves(&self) {
         let serves = |_: &u32| {
             std::thread::sleep(Duration::from_millis(100));
             self.standing()["groups_unavailable"] == 0
@@ -46,7 +46,7 @@ impl Cluster {
     }
 }
 
-fn copy(from: &Path, to: &Path) {
+pub(crate) fn copy(from: &Path, to: &Path) {
     let said = Command::new("cp").arg("-a").args([from, to]).output().expect("it can be run");
     assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
 }

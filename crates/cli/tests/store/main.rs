@@ -3,6 +3,7 @@
 
 mod faults;
 mod identity;
+mod lost_monitor;
 mod metrics;
 mod s3;
 mod tails;

@@ -23,6 +23,7 @@ use crate::clock::{Clock, now};
 use crate::content::{self, Encoded};
 use crate::engine::{Engine, Transaction};
 use crate::frames::{Answer, Ask, Counters, GroupReport, Inventory, Reply, Report, Wanted};
+use crate::known::Known;
 use crate::map::{ClusterMap, Places};
 use crate::names::{Address, address};
 use crate::objects::{Totals, View};
@@ -105,6 +106,8 @@ pub(super) struct Core {
     groups: BTreeMap<u32, Held>,
     /// All maps, in order.
     maps: Vec<(ClusterMap, Places)>,
+    /// Those that the directory keeps.
+    known: Known,
     timers: BinaryHeap<Reverse<(Instant, u32, Token)>>,
     pace: Pace,
     waiting: Waiting,
@@ -144,6 +147,7 @@ impl Core {
         }
         let is_held = |group| groups.contains_key(&group);
         let purging = strays::left_over(settings.groups, is_held, &mut transaction);
+        let known = Known::load(&mut transaction);
         transaction.commit()?;
         let is_undecided = note.is_some();
         if let Some(note) = note.filter(|note| !note.is_noted) {
@@ -154,6 +158,7 @@ impl Core {
             reserver: room.reserver(settings.backfills as usize),
             peers: Peers::new(me.clone()),
             maps: Vec::new(),
+            known,
             timers: BinaryHeap::new(),
             pace: Pace::new(settings.pacing.as_ref()),
             waiting: BTreeMap::new(),
@@ -178,7 +183,8 @@ impl Core {
 
     /// The last map that the directory knows.
     pub(super) fn epoch(&self) -> Epoch {
-        self.groups.values().map(|held| held.replica.durable().epoch).max().unwrap_or(0)
+        let heard = self.groups.values().map(|held| held.replica.durable().epoch);
+        heard.fold(self.known.newest(), Epoch::max)
     }
 
     /// Handles arrivals until `stopped` returns true.
@@ -305,6 +311,7 @@ impl Core {
 
     /// Passes each new map to the groups for which it begins an interval.
     fn take_maps(&mut self, maps: Vec<ClusterMap>, transaction: &mut Transaction<'_>, turn: &mut Turn) {
+        self.known.keep(&maps, transaction);
         for map in maps {
             if self.maps.last().is_some_and(|(last, _)| last.epoch >= map.epoch) {
                 continue;

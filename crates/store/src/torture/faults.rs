@@ -11,6 +11,7 @@ use crate::control::{Children, Daemon, Ending};
 use crate::frames::{FromMonitor, Then, ToMonitor};
 use crate::identity;
 use crate::names::address;
+use crate::rebuilding::{Ask, Outcome, rebuild};
 use crate::relays::{Direction, Relays};
 use crate::settings::Home;
 
@@ -49,11 +50,13 @@ pub enum Kind {
     /// The directory of a daemon is removed, and it begins again with a new one; only where each write that
     /// was acknowledged is on two devices.
     Wipe,
+    /// All daemons are killed at once, and the directory of the monitor is removed and made anew.
+    LoseMonitor,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Kind; 8] = [
+    pub const ALL: [Kind; 9] = [
         Kind::Kill,
         Kind::Stop,
         Kind::Pause,
@@ -62,6 +65,7 @@ impl Kind {
         Kind::Partition,
         Kind::Move,
         Kind::Wipe,
+        Kind::LoseMonitor,
     ];
 
     /// Its name.
@@ -76,6 +80,7 @@ impl Kind {
             Kind::Partition => "partition",
             Kind::Move => "move",
             Kind::Wipe => "wipe",
+            Kind::LoseMonitor => "lose-monitor",
         }
     }
 
@@ -96,6 +101,7 @@ impl Kind {
             8 => Kind::Power,
             9..17 => Kind::Partition,
             17 => Kind::Wipe,
+            18 => Kind::LoseMonitor,
             _ => Kind::Move,
         });
         drawn.find(|kind| kinds.contains(kind))
@@ -211,14 +217,10 @@ impl Cluster {
                 found.monitor_kills += 1;
                 self.last(draws, Outage::Away(Daemon::Monitor));
             }
-            Some(Kind::Power) if draws(3) == 0 => {
-                let acts = |osd: &Daemon| self.children.has(*osd) && !self.stands_still(*osd);
-                let all: Vec<Daemon> = (0..osds).map(Daemon::Osd).filter(acts).collect();
-                for osd in all {
-                    self.children.end(osd, Ending::Killed)?;
-                    found.kills += 1;
-                    self.last(draws, Outage::Away(osd));
-                }
+            Some(Kind::Power) if draws(3) == 0 => self.kill_all(osds, draws, found)?,
+            Some(Kind::LoseMonitor) if draws(2) == 0 && self.can_lose_monitor() => {
+                self.kill_all(osds, draws, found)?;
+                self.lose_monitor(found)?;
             }
             Some(Kind::Partition) => {
                 let directions = cut_of(osds, osd, draws);
@@ -231,6 +233,34 @@ impl Cluster {
             _ => {}
         }
         Ok(())
+    }
+
+    fn kill_all(&mut self, osds: u32, draws: Draw<'_>, found: &mut Tortured) -> Result<(), StoreError> {
+        let acts = |osd: &Daemon| self.children.has(*osd) && !self.stands_still(*osd);
+        let all: Vec<Daemon> = (0..osds).map(Daemon::Osd).filter(acts).collect();
+        for osd in all {
+            self.children.end(osd, Ending::Killed)?;
+            found.kills += 1;
+            self.last(draws, Outage::Away(osd));
+        }
+        Ok(())
+    }
+
+    /// Whether the monitor runs, and each device has its directory and would end if it were killed.
+    fn can_lose_monitor(&self) -> bool {
+        let hinders = |outage: &Outage| matches!(outage, Outage::Paused(_) | Outage::Wiped);
+        self.children.has(Daemon::Monitor) && !self.outages.iter().any(|(_, outage)| hinders(outage))
+    }
+
+    /// Removes the directory of the monitor, while no daemon runs, and makes it anew.
+    fn lose_monitor(&mut self, found: &mut Tortured) -> Result<(), StoreError> {
+        self.children.end(Daemon::Monitor, Ending::Killed)?;
+        std::fs::remove_dir_all(self.home.path("monitor"))?;
+        match rebuild(&self.home, &Ask::default())? {
+            Outcome::Done { .. } => found.lost_monitors += 1,
+            other => found.faults.push(format!("the monitor was lost, and not made anew: {other:?}")),
+        }
+        self.children.start(Daemon::Monitor)
     }
 
     /// Removes the directory of the device that may lose copies. It is replaced when the fault ends.
