@@ -482,7 +482,8 @@ impl Recovery<'_> {
             events: 0,
             interrupted: false,
             partial: false,
-            clients: None,
+            // There may be nothing that they could ask for.
+            clients: self.clients.is_some().then(Default::default),
             steps: Vec::new(),
             maps_left: 0,
             in_all: self.affected.is_thinned().then(|| InAll::none(self.hardware)),

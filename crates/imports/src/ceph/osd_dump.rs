@@ -354,8 +354,8 @@ impl OsdDump {
         of_devices.chain(of_buckets).chain(of_classes).collect()
     }
 
-    /// For how many seconds devices have been down that are: at a moment, such as that of a report, or at least
-    /// until the last change of the map.
+    /// For how many seconds devices have been down that are: at a moment, such as that of a report, or at
+    /// least until the last change of the map.
     #[must_use]
     pub fn down_for(&self, moment: Option<&str>) -> BTreeMap<i32, u64> {
         let moments = [moment.unwrap_or_default(), &self.modified];

@@ -342,7 +342,7 @@ fn real_exports_are_read_with_what_to_know() {
     At risk: 76 groups would be short of copies (76 now). osd.2 out: 0/76 (0.00 %) groups, 0 B/4.105 GiB (0.0 %) bytes to move; the least possible is 0 B.
       75 of 76 groups in `degraded_pg_dump.json.gz` are degraded: their missing copies are counted as bytes to move where the map has a device for them
       76 of 76 groups in `degraded_pg_dump.json.gz` are undersized: they have fewer copies than their pool requires; what the map has a device for is counted as bytes to move
-    At risk: 50 groups would be short of copies (76 now). host h9 added with osd.3: 60/76 (78.95 %) groups, 1.618 GiB/4.105 GiB (39.4 %) bytes to move; the least possible is 1.618 GiB.
+    Not safe: 50 groups would be short of copies (76 now). host h9 added with osd.3: 60/76 (78.95 %) groups, 1.618 GiB/4.105 GiB (39.4 %) bytes to move; the least possible is 1.618 GiB.
       75 of 76 groups in `degraded_pg_dump.json.gz` are degraded: their missing copies are counted as bytes to move where the map has a device for them
       76 of 76 groups in `degraded_pg_dump.json.gz` are undersized: they have fewer copies than their pool requires; what the map has a device for is counted as bytes to move
       osd.2 is down and in: groups wait for it, and `noout` keeps it in, so nothing of these moves until it is unset; --mark-out osd.2 shows what moves then
@@ -369,7 +369,7 @@ fn groups_short_of_copies_come_before_what_moves() {
     let case = draft_case(files(), degraded).unwrap();
     let answer = answer(&case);
     assert!(
-        answer.starts_with("At risk: 76 groups would be short of copies (76 now). no change: "),
+        answer.starts_with("Not safe: 76 groups would be short of copies (76 now). no change: "),
         "{answer}"
     );
     let outcome = outcome(&case);

@@ -77,13 +77,7 @@ impl Ready {
         let mut problems = check_shares(&scenario, draft);
         problems.extend(steps::check(&scenario, draft));
         problems.into_result(())?;
-        let mut joined = exports::load(&scenario.exports, &STATES, draft)?;
-        let mut said = features::named(&joined.osd_dump);
-        said.extend(states::of_sums(&joined.states));
-        let flags = ClusterFlags::of((&joined.cluster, &joined.osd_dump), &asked, draft, &mut said)?;
-        let flags = if draft.says("noout") { flags.without("noout") } else { flags };
-        check_paused(&flags, &scenario, draft).into_result(())?;
-        joined.warnings.extend(said);
+        let (mut joined, flags) = loaded(&scenario, &asked, draft)?;
         let mut words: Vec<Told> = asked.fail.iter().map(|change| change.told("fails")).collect();
         replace(&mut joined.cluster, &asked, draft, &mut words)?;
         let start = joined.cluster.clone();
@@ -144,9 +138,7 @@ impl Ready {
             never_out: false,
             splits: targets.splits,
         };
-        let lasts = asked.lasts();
-        let start = begins;
-        let told = words;
+        let (lasts, start, told) = (asked.lasts(), begins, words);
         Ok(Ready { scenario, case, real, staged, back, back_with_data, fails, lasts, start, down, way, told })
     }
 
@@ -173,6 +165,18 @@ impl Ready {
         let records = affected.records() as u64 * (64 + 16 * affected.width as u64);
         Bytes::new(objects * 56 + records + self.real.memory_of_machines())
     }
+}
+
+/// The exports and the flags of the cluster.
+fn loaded(scenario: &Scenario, asked: &Asked, draft: &Draft) -> Result<(Joined, ClusterFlags), Problems> {
+    let mut joined = exports::load(&scenario.exports, &STATES, draft)?;
+    let mut said = features::named(&joined.osd_dump);
+    said.extend(states::of_sums(&joined.states));
+    let flags = ClusterFlags::of((&joined.cluster, &joined.osd_dump), asked, draft, &mut said)?;
+    let flags = if draft.says("noout") { flags.without("noout") } else { flags };
+    check_paused(&flags, scenario, draft).into_result(())?;
+    joined.warnings.extend(said);
+    Ok((joined, flags))
 }
 
 fn failing_of(change: &asked::Change) -> failing::Asked<'_> {

@@ -3,9 +3,9 @@
 //!
 //! Groups count as exposed from the beginning until the last group with as few copies left is whole again,
 //! so the probability is an upper estimate. Devices fail independently of each other, at one constant rate
-//! each; failures of whole hosts are named, but have no probability. Left out: groups that lack nothing, unless
-//! one device or one host has more of their shards than they can spare, errors that are found only when a copy is read, and clients'
-//! data that are written meanwhile.
+//! each; failures of whole hosts are named, but have no probability. Left out: groups that lack nothing,
+//! unless one device or one host has more of their shards than they can spare, errors that are found only
+//! when a copy is read, and clients' data that are written meanwhile.
 
 use std::collections::BTreeSet;
 
@@ -38,8 +38,9 @@ pub struct Exposure {
 const YEAR_S: f64 = 31_557_600.0;
 
 impl Exposure {
-    /// Adds up all groups that lack something; `failing` says which devices fail. Of groups that lack nothing,
-    /// `whole`, the devices and the number of shards that a read takes tell which host or device has too many.
+    /// Adds up all groups that lack something; `failing` says which devices fail. Of groups that lack
+    /// nothing, `whole`, the devices and the number of shards that a read takes tell which host or device has
+    /// too many.
     #[must_use]
     pub fn of(
         affected: &Affected,

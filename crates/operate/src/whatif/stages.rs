@@ -122,8 +122,8 @@ struct Monitors<'a> {
 }
 
 impl Monitors<'_> {
-    /// How long it takes until a device that is down is marked out: what is left of the time that it takes, or
-    /// until the monitors look again. None if it is not known since when it is down.
+    /// How long it takes until a device that is down is marked out: what is left of the time that it takes,
+    /// or until the monitors look again. None if it is not known since when it is down.
     fn left(&self, device: ItemId) -> Option<SimSpan> {
         let since = SimSpan::from_secs(*self.down_for.get(&device)?);
         Some(self.down_out.saturating_sub(since).max(LOOK))

@@ -370,7 +370,7 @@ pub(super) fn held(cluster: &Cluster, said: &Said) -> Broken {
     let facts = facts(cluster, &[]);
     let is_clear = facts.unknown + facts.behind == 0 && cluster.counts_objects && cluster.is_roomy;
     let mut judge = Judge { cluster, facts, said, broken: Vec::new() };
-    // With `norebalance` the manager goes on until 5 % of objects are misplaced: not all that it would move is.
+    // With `norebalance` the manager goes on until 5 % of objects are misplaced, and no further.
     if is_clear && !cluster.is_splitting() {
         judge.counts("held: misplaced objects", "halted_objects", only_misplaced(cluster));
     }
