@@ -74,10 +74,13 @@ impl Targets {
                 // There are never fewer groups than places.
                 _ => state.placed.pgp_num = target.min(state.placed.pg_num),
             }
-            warnings.push(Warning::note(format!(
+            // Of a merge both numbers change, to the same one.
+            let is_said = key == "pgp_num" && pool.pg_num_target == Some(target) && pool.pg_num > target;
+            let note = format!(
                 "`{key}` of pool `{}` is {now} and changing to {target}: the manager goes on with it",
                 pool.name
-            )));
+            );
+            warnings.extend((!is_said).then(|| Warning::note(note)));
         }
         Targets { reached, splits: (!splits.is_empty()).then(|| splits.join("; ")) }
     }

@@ -79,7 +79,7 @@ impl Case {
         let steps = changes::Asked { after_map: scenario.map.after_map.is_some(), steps };
         let Changed { after, upmaps_dropped, words } = changes::apply(&steps, draft, goes_on, &mut warnings)?;
         warnings.extend(features::of_rules(&after, release));
-        if words.is_empty() {
+        if words.is_empty() && targets.reached.is_none() {
             warnings.push(Warning::note("nothing is changed; data that moves is already in transit"));
         }
         let limits = FillLimits::of(&osd_dump);

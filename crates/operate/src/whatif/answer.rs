@@ -553,7 +553,11 @@ fn risk(view: &View<'_>) -> String {
         }),
     };
     if !exposure.servers.is_empty() {
-        text += &format!(", and so would {} as a whole", some_of(&exposure.servers));
+        let servers = some_of(&exposure.servers);
+        text += &match exposure.devices.is_empty() {
+            true => format!(", but {servers} as a whole would"),
+            false => format!(", and so would {servers} as a whole"),
+        };
     }
     if exposure.two_bytes > 0 {
         text += &format!("; {} have two copies left", human::quantity(exposure.two_bytes as f64, "bytes"));
