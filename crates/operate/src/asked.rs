@@ -4,12 +4,13 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use towtank_imports::ceph::PoolEntry;
 use towtank_report::human;
 use towtank_scenario::{Draft, Problem, Problems, did_you_mean};
 use towtank_study::Texts;
 use towtank_units::SimSpan;
 
-use crate::changes::Step;
+use crate::changes::{Step, parts};
 
 /// The keys that change the map of a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -126,10 +127,10 @@ pub struct Change {
 }
 
 impl Change {
-    /// Whether it names a pool, as `rbd=64` does, and sets one of these.
-    pub(crate) fn sets(&self, verbs: &[&str], pool: &str) -> bool {
-        let names = || self.text.rsplit_once('=').is_some_and(|(name, _)| name.trim() == pool);
-        verbs.contains(&self.verb.as_str()) && names()
+    /// Whether it sets this number of a pool, which is named by its name or its id: `rbd=64`, `3=64`.
+    pub(crate) fn sets(&self, verb: &str, pool: &PoolEntry) -> bool {
+        let is_pool = |name: &str| name == pool.name || name == pool.id.to_string();
+        self.verb == verb && parts(&self.text).is_some_and(|(name, _)| is_pool(name))
     }
 
     /// As a change of the map.

@@ -168,10 +168,12 @@ struct Editor<'a> {
 
 /// Parses `name=value`, with blanks around both parts ignored.
 fn assignment<'t>(text: &'t str, example: &str) -> Result<(&'t str, &'t str), Fault> {
-    let (name, value) = text
-        .rsplit_once('=')
-        .ok_or_else(|| Fault::new("there is no `=` in it", format!("write it as in `{example}`")))?;
-    Ok((name.trim(), value.trim()))
+    parts(text).ok_or_else(|| Fault::new("there is no `=` in it", format!("write it as in `{example}`")))
+}
+
+/// The name and the value of a text such as `rbd=64`.
+pub(crate) fn parts(text: &str) -> Option<(&str, &str)> {
+    text.rsplit_once('=').map(|(name, value)| (name.trim(), value.trim()))
 }
 
 fn number<T: std::str::FromStr>(text: &str, what: &str, example: &str) -> Result<T, Fault> {

@@ -93,7 +93,7 @@ pub(crate) fn locked(dump: &OsdDump, asked: &Asked) -> Vec<String> {
     let mut said = Vec::new();
     for pool in dump.pools.iter().filter(|pool| pool.has_flag("nopgchange")) {
         let name = &pool.name;
-        let changed = numbers.iter().find(|verb| asked.map.iter().any(|own| own.sets(&[verb], name)));
+        let changed = numbers.iter().find(|verb| asked.map.iter().any(|own| own.sets(verb, pool)));
         said.extend(changed.map(|verb| {
             format!(
                 "Ceph refuses a change of `{verb}` of pool `{name}`: its flag `nopgchange` is set (`ceph osd pool set {name} \

@@ -54,7 +54,7 @@ impl Targets {
         let mut reached = None;
         let mut splits = Vec::new();
         for Changing { pool, key, now, target } in changing(dump) {
-            if asked.map.iter().any(|change| change.sets(&["pg_num"], &pool.name)) {
+            if asked.map.iter().any(|change| change.sets("pg_num", pool)) {
                 continue;
             }
             if key == "pg_num" && target > now {

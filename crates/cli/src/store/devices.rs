@@ -63,10 +63,7 @@ pub(super) fn lost(flags: &GiveUp) -> Result<Exit, Trouble> {
         } else {
             words_of(&name(osd), &loss)
         };
-        let hint = format!(
-            "bring its directory back, or accept this with `towtank store osd lost {osd} --yes-i-know`"
-        );
-        return Err(Trouble::from(Problem::new(words).hint(hint)));
+        return Err(to_be_accepted(osd, "lost", words));
     }
     give_up(&client, flags, loss, Then::Stays)?;
     Ok(Exit::Done)
@@ -114,15 +111,23 @@ fn losing(client: &Client, osd: u32) -> Result<Loss, Trouble> {
 /// What the cluster loses without a device: nothing, or what the user has accepted.
 fn accepted(client: &Client, flags: &GiveUp, command: &str) -> Result<Loss, Trouble> {
     let loss = losing(client, flags.osd)?;
-    if loss.is_nothing() || flags.yes_i_know { Ok(loss) } else { Err(not_accepted(flags, command, &loss)) }
+    if loss.is_nothing() || flags.yes_i_know {
+        Ok(loss)
+    } else {
+        Err(not_accepted(flags.osd, command, &loss))
+    }
 }
 
-fn not_accepted(flags: &GiveUp, command: &str, loss: &Loss) -> Trouble {
-    let osd = flags.osd;
+fn not_accepted(osd: u32, command: &str, loss: &Loss) -> Trouble {
+    to_be_accepted(osd, command, words_of(&name(osd), loss))
+}
+
+/// What a command does only if the user accepts it.
+fn to_be_accepted(osd: u32, command: &str, words: String) -> Trouble {
     let hint = format!(
         "bring its directory back, or accept this with `towtank store osd {command} {osd} --yes-i-know`"
     );
-    Trouble::from(Problem::new(words_of(&name(osd), loss)).hint(hint))
+    Trouble::from(Problem::new(words).hint(hint))
 }
 
 /// Goes on without the directory of a device, and tells what may be lost. The cluster may change meanwhile,
@@ -138,7 +143,7 @@ fn give_up(client: &Client, flags: &GiveUp, mut loss: Loss, then: Then) -> Resul
         let ask = ToMonitor::Lose { osd, accepted: loss.clone(), then };
         match client.change(&ask).map_err(trouble)? {
             FromMonitor::Loses(more) if flags.yes_i_know => loss = more,
-            FromMonitor::Loses(more) => return Err(not_accepted(flags, command, &more)),
+            FromMonitor::Loses(more) => return Err(not_accepted(osd, command, &more)),
             _ => {
                 tell(osd, &loss);
                 return Ok(());

@@ -1,6 +1,6 @@
 //! `ceph osd dump -f json`: pools, devices, and the settings that override CRUSH.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use towtank_placement::crush::RuleKind;
@@ -362,12 +362,12 @@ impl OsdDump {
         let Some(now) = moments.iter().filter_map(|text| nanoseconds_of_any(text)).max() else {
             return BTreeMap::new();
         };
-        let is_down = |id: i32| self.osds.iter().any(|osd| osd.id == id && !osd.up);
+        let down: BTreeSet<i32> = self.osds.iter().filter(|osd| !osd.up).map(|osd| osd.id).collect();
         let of = |own: &Xinfo| {
             let since = nanoseconds_of_any(&own.down_stamp)?;
             Some((own.osd, u64::try_from((now - since) / 1_000_000_000).ok()?))
         };
-        self.osd_xinfo.iter().filter(|own| is_down(own.osd)).filter_map(of).collect()
+        self.osd_xinfo.iter().filter(|own| down.contains(&own.osd)).filter_map(of).collect()
     }
 
     /// Whether two sites hold the same data, each by itself.

@@ -230,8 +230,7 @@ pub(super) fn stages(
     };
     let mut by_itself: Vec<ItemId> = Vec::new();
     let mut steps: BTreeMap<SimSpan, _> = asked.stages().into_iter().collect();
-    let goes_on_at = goes_on.as_ref().map(|_| SimSpan::ZERO);
-    let times: BTreeSet<SimSpan> = steps.keys().chain(acts.keys()).chain(&goes_on_at).copied().collect();
+    let times: BTreeSet<SimSpan> = steps.keys().chain(acts.keys()).copied().collect();
     for at in times {
         let before = stages.after.last().or(goes_on.as_ref()).unwrap_or(start);
         let by_user = steps.remove(&at);
@@ -260,7 +259,7 @@ pub(super) fn stages(
             }
         }
         back.iter().for_each(|device| mark_in((&mut then, start), *device));
-        if by_user.is_some() || goes_on_at == Some(at) || !out.is_empty() || !back.is_empty() {
+        if by_user.is_some() || !out.is_empty() || !back.is_empty() {
             stages.times.push(at);
             stages.by_user.push(by_user.is_some());
             stages.after.push(then);

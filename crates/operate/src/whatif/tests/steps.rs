@@ -162,14 +162,18 @@ fn a_split_to_come_has_no_time() {
 fn a_locked_pool_keeps_its_groups() {
     let Folder(mut files) = changing(&[]);
     let mut dump: serde_json::Value = serde_json::from_slice(&files["osd_dump.json"]).unwrap();
+    let mut id = serde_json::Value::Null;
     for pool in dump["pools"].as_array_mut().expect("there are pools") {
         if pool["pool_name"] == "rbd" {
             pool["flags_names"] = "hashpspool,nopgchange".into();
+            id = pool["pool"].clone();
         }
     }
+    let by_id = format!("pg_num = \"{id}=264\"\n");
     files.insert("osd_dump.json".to_owned(), dump.to_string().into_bytes());
     for (keys, is_refused) in [
         ("pg_num = \"rbd=264\"\n", true),
+        (&*by_id, true),
         ("pgp_num = \"rbd=248\"\n", true),
         ("mark_out = \"osd.6\"\n", false),
     ] {
