@@ -9,6 +9,7 @@ mod following;
 mod leading;
 mod order;
 mod returning;
+mod room;
 mod stuck;
 
 use schemars::JsonSchema;
@@ -329,6 +330,7 @@ impl<'a> Ledger<'a> {
         let affected = self.affected;
         let mut homes = affected.homes.as_ref().map(|homes| homes.with_out(changes, &out));
         let unnoticed = standing.stopped != standing.down;
+        self.make_room(standing, homes.as_deref_mut());
         for record in 0..self.affected.records() {
             let places = self.places(record);
             if !self.returning.of(record).is_empty() && self.is_readable(record) {
@@ -436,12 +438,6 @@ impl<'a> Ledger<'a> {
         placed.staying(&vec![NOWHERE; wanted.len()]) as u64
     }
 
-    /// Whether a device held a part of the record before anything happened: then the bytes on it at first
-    /// include it.
-    fn held(&self, record: usize, device: DeviceId) -> bool {
-        self.affected.list(record)[..self.affected.width].contains(&device)
-    }
-
     fn is_readable(&self, record: usize) -> bool {
         let holders = &self.holders[self.places(record)];
         holders.iter().filter(|holder| **holder != NOWHERE).count() >= self.data(record)
@@ -546,23 +542,6 @@ impl<'a> Ledger<'a> {
         for (place, device) in wanted.iter_mut().zip(list) {
             *place = device;
         }
-    }
-
-    /// Whether all homes of a record have room for it; if so, reserves the room.
-    fn has_room(&self, record: usize, standing: &mut Standing) -> bool {
-        let bytes = self.affected.bytes_of(record);
-        let aims = &self.aims[self.places(record)];
-        // Devices that held it at first, or came back with it, have room for it.
-        let old: Vec<DeviceId> = self.kept(record).map(|copy| copy.device).collect();
-        let new = |aim: &&DeviceId| **aim != NOWHERE && !old.contains(aim) && !self.held(record, **aim);
-        let targets = || aims.iter().filter(new).map(|aim| aim.index());
-        if targets().any(|target| standing.used[target].saturating_add(bytes) > standing.limit[target]) {
-            return false;
-        }
-        targets().for_each(|target| standing.used[target] += bytes);
-        let over = |target: usize| standing.used[target] > standing.limit[target];
-        assert!(!targets().any(over), "a home takes more than its limit");
-        true
     }
 
     /// Number of devices that a record is read from.

@@ -89,6 +89,9 @@ pub struct DeviceMoves {
     pub in_bytes: u64,
     /// Bytes that move away from it.
     pub out_bytes: u64,
+    /// Bytes of groups on it of which it is to have nothing: a shard that another one takes the place of is
+    /// none of these.
+    pub freed_bytes: u64,
     /// Copies and shards on it now.
     pub present_shards: u64,
     /// Copies and shards on it afterwards.
@@ -355,6 +358,7 @@ impl Tally {
             let device = self.moves.devices.entry(id).or_default();
             device.present_bytes += shard;
             device.present_shards += 1;
+            device.freed_bytes += if target.contains(&id) { 0 } else { shard };
         }
         for &id in target.iter().filter(|id| **id != NONE) {
             let device = self.moves.devices.entry(id).or_default();

@@ -6,6 +6,7 @@ use towtank_report::{Answer, Label, Measurement, Standing, Status, Step, human};
 
 use super::Whatif;
 use super::halted::{self, Halted};
+use super::noticed;
 use super::observed::{Kept, LEASE_S, PEERS_S};
 use super::orders;
 use super::time_alone::interval;
@@ -178,7 +179,7 @@ fn course(view: &View<'_>, what: &str) -> Vec<Step> {
         true => vec![(0.0, Step::at(0.0, what))],
         false => observed.course.chunk_by(|one, next| one.0 == next.0).map(made).collect(),
     };
-    let [detection, down_out, start] = view.kept.observed.waited.unwrap_or_default();
+    let [detection, down_out, start] = observed.waited.unwrap_or_default();
     let mut at = 0.0;
     for (span, step) in [(detection, "detected"), (down_out, "marked out"), (start, "the first object moves")]
     {
@@ -186,7 +187,9 @@ fn course(view: &View<'_>, what: &str) -> Vec<Step> {
         course.extend((span > 0.0).then(|| (at, Step::at(at, step))));
     }
     let until = ends.unwrap_or(0.0);
-    for (at, devices) in view.kept.observed.down.out.iter().filter(|(at, _)| *at < until) {
+    // Where something else moves before, these are no parts of the time, and happen all the same.
+    course.extend(noticed::steps(&observed.noticed, until, [detection == 0.0, down_out == 0.0]));
+    for (at, devices) in observed.down.out.iter().filter(|(at, _)| *at < until) {
         course.push((*at, Step::at(*at, format!("{devices} marked out, down from the beginning"))));
     }
     course.extend(of_manager(view));

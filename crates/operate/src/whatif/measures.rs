@@ -169,6 +169,14 @@ fn of_risk() -> Vec<Row> {
         )
         .titled("Objects that get no new copy"),
         Row::new(
+            "unmoved_objects",
+            "objects",
+            "objects that lack nothing and stay where they are, since their target devices have no room",
+            |seen| Ok(seen.recovered.stuck.unmoved as f64),
+        )
+        .titled("Objects that stay where they are for want of room")
+        .only_where(|seen| seen.recovered.stuck.unmoved > 0),
+        Row::new(
             "halted_objects",
             "objects",
             "objects that are not copied because a flag of the cluster is set, such as `norecover`",

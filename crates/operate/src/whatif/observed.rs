@@ -14,6 +14,7 @@ use towtank_units::{Percent, SimSpan, SimTime};
 use super::case::Ready;
 use super::exposure::Exposure;
 use super::halted::{self, Halted};
+use super::noticed::{self, Noticed};
 use super::orders::{self, Orders};
 use super::stages::DownAndIn;
 use super::steps::{self, Made};
@@ -94,6 +95,8 @@ pub struct Observed {
     /// and until the first object can move.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waited: Option<[f64; 3]>,
+    /// When failures are detected, and their devices marked out.
+    pub noticed: Vec<Noticed>,
     /// What the machines did, and what held it up. Times count from the change.
     pub work: Work,
     /// Of the bytes that were finished over time, those of data that lack a copy or shard and have none,
@@ -221,6 +224,7 @@ fn in_order(
         lasts: ready.lasts,
         course: course(ready),
         waited: Some(waited(ready, (&recovery, &recovered))),
+        noticed: noticed::all(ready, &recovery),
         work,
         by_spare: by_spare(&recovered, start),
         halted: halted::halted(ready, (&recovery, &recovered), limits, context)?,
@@ -428,7 +432,7 @@ fn lacked(groups: u64, asks: bool) -> Option<Warning> {
 /// which gives and takes may be too full meanwhile, and then takes later.
 fn left_on(ready: &Ready, moves: &Moves) -> Vec<u64> {
     let Staged { used, failing, .. } = &ready.staged;
-    let leaves = |osd| moves.devices.get(osd).map_or(0, |device| device.out_bytes);
+    let leaves = |osd| moves.devices.get(osd).map_or(0, |device| device.freed_bytes);
     let devices = ready.real.groups.machines.osds.iter().zip(used).zip(failing);
     devices
         .map(|((osd, used), fails)| if *fails { *used } else { used.saturating_sub(leaves(osd)) })

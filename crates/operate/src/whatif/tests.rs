@@ -159,6 +159,21 @@ fn without_room_there_is_no_time() {
     assert!(value(&seen, "written_bytes") < value(&seen, "moved_bytes"));
 }
 
+/// A change ends where the fullest device afterwards has just room, and not where it lacks a little: with
+/// shards that only change places on their devices, and step by step.
+#[test]
+fn the_fullest_device_afterwards_decides_whether_groups_become_clean() {
+    for change in ["crush_reweight = \"osd.6=2.91\"", "pg_num = \"archive=128\""] {
+        let fill = value(
+            &outcome(&crate::preview::Preview, roomy(), &format!("{EXAMPLE}{change}")),
+            "fill_max_after",
+        );
+        let at = |ratio: f64| with_room(&format!("{change}\nbackfillfull_ratio = \"{:.5}%\"", 100.0 * ratio));
+        assert!(value(&at(fill + 1e-4), "time_to_clean_s") > 0.0, "{change}");
+        assert!(reason(&at(fill - 1e-4), "time_to_clean_s").contains("would exceed"), "{change}");
+    }
+}
+
 /// The order of a list counts: what is asked of a host that is not there yet is refused.
 #[test]
 fn changes_are_made_in_their_order() {

@@ -42,7 +42,7 @@ impl Said {
 }
 
 /// All laws, each with damage that breaks it.
-pub(super) const LAWS: [(&str, Damage); 76] = [
+pub(super) const LAWS: [(&str, Damage); 77] = [
     ("all: there is an answer", Damage::Export),
     ("now: short groups", Damage::Record),
     ("now: groups below min_size", Damage::More),
@@ -59,6 +59,7 @@ pub(super) const LAWS: [(&str, Damage); 76] = [
     ("now: bytes pending", Damage::More),
     ("now: groups to move", Damage::More),
     ("now: what is never clean has no time", Damage::Time(5)),
+    ("now: a device without room leaves no time", Damage::Time(5)),
     ("now: a move takes time", Damage::Time(0)),
     ("now: what cannot be read is not clean at once", Damage::Time(0)),
     ("now: a rebuild takes time", Damage::Time(0)),
@@ -238,6 +239,38 @@ fn moves(judge: &mut Judge<'_>) {
     let holds = !never || judge.said.says_why_not("time_to_clean_s");
     let clean = judge.said.value("time_to_clean_s");
     judge.law("now: what is never clean has no time", holds, || format!("time_to_clean_s is {clean:?}"));
+    let full = overfull(&judge.cluster.after(&[]));
+    let holds = full.is_none() || judge.said.says_why_not("time_to_clean_s");
+    judge.law("now: a device without room leaves no time", holds, || {
+        format!("osd.{} would be too full, and time_to_clean_s is {clean:?}", full.unwrap_or_default())
+    });
+}
+
+/// Ceph moves nothing onto a device that is fuller (`mon_osd_backfillfull_ratio`, its default).
+const BACKFILL_FULL: f64 = 0.9;
+
+/// A device that would be too full once all groups are where the map puts them, and that is to get some.
+fn overfull(cluster: &Cluster) -> Option<usize> {
+    let mut used: Vec<i128> =
+        cluster.held().into_iter().map(|bytes| (i128::from(bytes) / 1_024 + 1_024) * 1_024).collect();
+    let mut gains = vec![false; used.len()];
+    let moves = |group: &&Group| {
+        group.shown == Shown::Now
+            && to_copy(cluster, group, &group.up).of_all() > 0
+            && !waits_for_itself(group)
+    };
+    for group in cluster.groups.iter().filter(moves) {
+        let (live, shard) = (cluster.live(group), i128::from(cluster.shard(group)));
+        for osd in live.iter().filter(|osd| !group.up.contains(osd)) {
+            used[*osd as usize] -= shard;
+        }
+        for osd in group.up.iter().filter(|osd| **osd != NONE && !live.contains(osd)) {
+            used[*osd as usize] += shard;
+            gains[*osd as usize] |= shard > 0;
+        }
+    }
+    let most = cluster.size_kib as f64 * 1_024.0 * BACKFILL_FULL;
+    (0..used.len()).find(|osd| gains[*osd] && used[*osd] as f64 > most)
 }
 
 /// What must be copied until all groups are where the map puts them.
@@ -488,9 +521,13 @@ pub(super) fn alike(cluster: &Cluster, whole: &Said, alone: &Said) -> Broken {
     let hides = cluster.groups.iter().any(is_hidden) && alone.verdict != Status::Safe;
     // Of groups that nobody reports, it does not say which they are.
     let hides = hides || (facts(cluster, &[]).unknown > 0 && alone.verdict == Status::Unknown);
-    // Nor which groups are empty, so that one that is short and has no objects seems to have some.
-    let is_empty = |group: &Group| group.objects == 0 && serving(group) < cluster.pool(group).width as usize;
-    let hides = hides || (cluster.groups.iter().any(is_empty) && alone.verdict > whole.verdict);
+    // Nor which groups are empty, so that one that is short or is to move, and has no objects, seems to have
+    // some.
+    let later = cluster.after(&[]);
+    let moves = |group: &Group| to_copy(&later, group, &group.up).of_all() > 0;
+    let short = |group: &Group| serving(group) < cluster.pool(group).width as usize;
+    let is_empty = |group: &Group| group.objects == 0 && (short(group) || moves(group));
+    let hides = hides || (later.groups.iter().any(is_empty) && alone.verdict > whole.verdict);
     if whole.verdict != alone.verdict && cluster.is_roomy && !hides {
         let how = format!(
             "{:?} ({}) with all exports, {:?} ({}) with the report",

@@ -1,0 +1,59 @@
+//! Which devices have room for what they are to hold.
+
+use super::{Ledger, Standing};
+use crate::flags::Need;
+use crate::homes::Wanted;
+use crate::plan::{DeviceId, NOWHERE};
+
+impl Ledger<'_> {
+    /// Whether a device held a part of the record before anything happened: then the bytes on it at first
+    /// include it.
+    pub(super) fn held(&self, record: usize, device: DeviceId) -> bool {
+        self.affected.list(record)[..self.affected.width].contains(&device)
+    }
+
+    /// Counts as free what devices hold since an earlier change of the map, and are to give up again. Left out:
+    /// that its room is free only once it has left.
+    pub(super) fn make_room(&mut self, standing: &mut Standing, mut homes: Option<&mut (dyn Wanted + '_)>) {
+        if !self.affected.follows || self.gained.iter().all(|bytes| *bytes == 0) {
+            return;
+        }
+        for record in 0..self.affected.records() {
+            let holders = &self.holders[self.places(record)];
+            let gained = |holder: &DeviceId| *holder != NOWHERE && !self.held(record, *holder);
+            let need = Need { lacks: holders.contains(&NOWHERE), logged: false };
+            let stays = standing.flags.stop(need).is_some() || !self.is_readable(record);
+            if stays || !holders.iter().any(gained) {
+                continue;
+            }
+            self.aim(record, standing, homes.as_deref_mut());
+            let bytes = self.affected.bytes_of(record);
+            let (holders, aims) = (&self.holders[self.places(record)], &self.aims[self.places(record)]);
+            for (holder, aim) in holders.iter().zip(aims) {
+                let leaves = *holder != NOWHERE && *aim != NOWHERE && !aims.contains(holder);
+                if leaves && !self.held(record, *holder) {
+                    let used = &mut standing.used[holder.index()];
+                    *used = used.saturating_sub(bytes);
+                }
+            }
+        }
+    }
+
+    /// Whether all homes of a record have room for it; if so, reserves the room.
+    pub(super) fn has_room(&self, record: usize, standing: &mut Standing) -> bool {
+        let bytes = self.affected.bytes_of(record);
+        let (holders, aims) = (&self.holders[self.places(record)], &self.aims[self.places(record)]);
+        // Devices that hold it, held it at first, or came back with it, have room for it.
+        let old: Vec<DeviceId> = self.kept(record).map(|copy| copy.device).collect();
+        let has = |aim: &DeviceId| old.contains(aim) || holders.contains(aim) || self.held(record, *aim);
+        let new = |aim: &&DeviceId| **aim != NOWHERE && !has(aim);
+        let targets = || aims.iter().filter(new).map(|aim| aim.index());
+        if targets().any(|target| standing.used[target].saturating_add(bytes) > standing.limit[target]) {
+            return false;
+        }
+        targets().for_each(|target| standing.used[target] += bytes);
+        let over = |target: usize| standing.used[target] > standing.limit[target];
+        assert!(!targets().any(over), "a home takes more than its limit");
+        true
+    }
+}
