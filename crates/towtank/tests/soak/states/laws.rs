@@ -462,7 +462,9 @@ fn hits(judge: &mut Judge<'_>, devices: &[i32]) {
     }
     // Under `nodown` what fails is never out, so that nothing moves away from it.
     // What is lost is not copied, though it counts: also of a group of which a log says what it lacks.
-    if facts.unread.sure + facts.unread.perhaps == 0 && !judge.cluster.has_flag("nodown") {
+    // Which explicit mappings are dropped depends on whether a step of `pgp_num` or a failure comes first.
+    let drops = judge.cluster.is_splitting() && judge.cluster.has_mappings();
+    if facts.unread.sure + facts.unread.perhaps == 0 && !judge.cluster.has_flag("nodown") && !drops {
         let later = to_move(&judge.cluster.after(devices));
         judge.moved("failed: bytes to move", "moved_bytes", later.bytes);
     }

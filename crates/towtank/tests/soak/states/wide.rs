@@ -212,6 +212,11 @@ impl Cluster {
         self.pools.iter().any(|pool| pool.goal > pool.groups)
     }
 
+    /// Whether any group has an explicit mapping.
+    pub(super) fn has_mappings(&self) -> bool {
+        !self.upmaps.is_empty() || !self.whole_upmaps.is_empty()
+    }
+
     /// Whether groups with objects get places of their own.
     pub(super) fn is_splitting(&self) -> bool {
         let holds = |at: usize| self.groups.iter().any(|group| group.pool == at && group.objects > 0);
