@@ -246,10 +246,17 @@ impl Cluster {
         Ok(())
     }
 
-    /// Whether the monitor runs, and each device has its directory and would end if it were killed.
+    /// Whether the monitor runs, each device has its directory and would end if it were killed, and some have
+    /// heard of a map: of a cluster of which no device was ever up nothing is made anew.
     fn can_lose_monitor(&self) -> bool {
         let hinders = |outage: &Outage| matches!(outage, Outage::Paused(_) | Outage::Wiped);
-        self.children.has(Daemon::Monitor) && !self.outages.iter().any(|(_, outage)| hinders(outage))
+        let heard = || {
+            let standing = Client::open(&self.home, PATIENCE).and_then(|client| client.standing());
+            standing.is_ok_and(|standing| standing.reports.values().any(|report| report.epoch > 0))
+        };
+        self.children.has(Daemon::Monitor)
+            && !self.outages.iter().any(|(_, outage)| hinders(outage))
+            && heard()
     }
 
     /// Removes the directory of the monitor, while no daemon runs, and makes it anew.
