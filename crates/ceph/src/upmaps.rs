@@ -15,6 +15,30 @@ use towtank_placement::crush::{ItemId, Map, NONE, Step};
 use crate::cluster::Cluster;
 use crate::tree;
 
+/// Drops the mappings of groups that others are merged into where pools have fewer groups than before: the
+/// manager removes them before each merge (`DaemonServer::adjust_pgs`). Returns how many were dropped.
+pub fn drop_merging(before: &Cluster, cluster: &mut Cluster) -> usize {
+    let mut dropped = 0;
+    for old in &before.pools {
+        let new = cluster.pools.iter().find(|pool| pool.placed.id == old.placed.id);
+        let Some(new) = new.map(|pool| pool.placed.pg_num) else { continue };
+        for number in new..old.placed.pg_num {
+            let group = PgId { pool: old.placed.id, seed: merged_into(number) };
+            if group.seed < new {
+                let whole = cluster.overlay.upmap.remove(&group).is_some();
+                let swaps = cluster.overlay.upmap_items.remove(&group).is_some();
+                dropped += usize::from(whole || swaps);
+            }
+        }
+    }
+    dropped
+}
+
+/// The group that a group is merged into: its number without the highest bit (`pg_t::get_parent`).
+fn merged_into(number: u32) -> u32 {
+    number.checked_ilog2().map_or(0, |bit| number & !(1 << bit))
+}
+
 /// Drops these mappings; returns how many were dropped or shortened.
 pub fn drop_broken(cluster: &mut Cluster) -> usize {
     let groups: BTreeSet<PgId> =

@@ -89,7 +89,7 @@ pub fn apply(
     }
     let set: BTreeSet<PgId> =
         after.overlay.upmap.keys().chain(after.overlay.upmap_items.keys()).copied().collect();
-    let upmaps_dropped = upmaps::drop_broken(&mut after);
+    let upmaps_dropped = upmaps::drop_merging(before, &mut after) + upmaps::drop_broken(&mut after);
     warnings.extend(without_effect(before, &after, &set));
     Ok(Changed { after, upmaps_dropped, words })
 }

@@ -1,6 +1,6 @@
 //! Pools whose number of groups is changing in the exports already: the manager goes on with it by itself.
 
-use towtank_ceph::Cluster;
+use towtank_ceph::{Cluster, upmaps};
 use towtank_imports::ceph::{OsdDump, PoolEntry};
 use towtank_report::Warning;
 
@@ -81,6 +81,9 @@ impl Targets {
                 pool.name
             );
             warnings.extend((!is_said).then(|| Warning::note(note)));
+        }
+        if let Some(reached) = &mut reached {
+            upmaps::drop_merging(start, reached);
         }
         Targets { reached, splits: (!splits.is_empty()).then(|| splits.join("; ")) }
     }

@@ -89,15 +89,16 @@ impl Chosen {
             let joint = format!("\n  {:names$}  ", "");
             format!("  {name:names$}  {}\n", lines.join(&joint))
         };
+        let head = |words: &str| format!("{}\n", wrap(words, width).join("\n"));
         let mut text = String::new();
         if !self.studies.is_empty() {
-            text.push_str("Studies, each a command of its own (towtank STUDY -h):\n");
+            text.push_str(&head("Studies, each a command of its own (towtank STUDY -h):"));
             self.studies.iter().for_each(|study| text.push_str(&row(study.name(), &heading(*study))));
         }
         if !self.scenarios.is_empty() {
             let before = if text.is_empty() { "" } else { "\n" };
             text.push_str(before);
-            text.push_str("Scenarios (towtank run NAME; towtank show NAME prints one to copy):\n");
+            text.push_str(&head("Scenarios (towtank run NAME; towtank show NAME prints one to copy):"));
         }
         let mut group = String::new();
         for entry in &self.scenarios {

@@ -40,6 +40,23 @@ fn fewer_groups_are_moved_together_and_then_merged() {
     );
 }
 
+/// Before each merge the manager removes the mappings of both groups; those of the others stay.
+#[test]
+fn merged_groups_have_no_mappings() {
+    let dump: serde_json::Value = serde_json::from_slice(&roomy().0["osd_dump.json"]).unwrap();
+    let seeds: Vec<u32> = (dump["pg_upmap_items"].as_array().unwrap().iter())
+        .filter_map(|entry| entry["pgid"].as_str()?.strip_prefix("1."))
+        .map(|seed| u32::from_str_radix(seed, 16).unwrap())
+        .collect();
+    for (groups, into) in [(128, 0..128), (192, 64..128)] {
+        let merges = |seed: &&u32| **seed >= groups || into.contains(*seed);
+        let want = seeds.iter().filter(merges).count();
+        let (seen, alone) = (with_room(&format!("pg_num = \"rbd={groups}\"")), seeds.len());
+        assert_eq!(value(&seen, "upmaps_dropped"), want as f64, "{groups}: of {alone}");
+        assert!(want > 0 && (groups == 128 || want < alone), "{groups}: {want} of {alone}");
+    }
+}
+
 /// Nothing is changed while copies are missing: not before a failure is repaired, and never where it is not.
 #[test]
 fn no_step_is_made_while_copies_are_missing() {
