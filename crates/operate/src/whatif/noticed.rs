@@ -43,21 +43,43 @@ pub(super) fn all(ready: &Ready, recovery: &Recovery<'_>) -> Vec<Noticed> {
     recovery.struck.iter().map(of).collect()
 }
 
-/// The steps of a course, of failures that are detected and of devices that are marked out: each only where it
-/// is asked for.
+/// The steps of a course up to a time, of failures that are detected and of devices that are marked out: each
+/// only where it is asked for.
 pub(super) fn steps(all: &[Noticed], until: f64, [detected, out]: [bool; 2]) -> Vec<(f64, Step)> {
-    let mut steps: Vec<(f64, Step)> = Vec::new();
-    let kinds: [(bool, fn(&Noticed) -> Option<f64>, &str); 2] =
-        [(detected, |one| one.down_s, "detected"), (out, |one| one.out_s, "marked out")];
-    for (_, at, what) in kinds.into_iter().filter(|(asked, ..)| *asked) {
-        let mut times: Vec<f64> = all.iter().filter_map(at).filter(|at| *at < until).collect();
-        times.sort_by(f64::total_cmp);
-        times.dedup();
-        for time in times {
-            let names: Vec<&str> =
-                all.iter().filter(|one| at(one) == Some(time)).map(|one| one.name.as_str()).collect();
-            steps.push((time, Step::at(time, format!("{} {what}", names.join(", ")))));
-        }
+    let downs = all.iter().filter(|_| detected).filter_map(|one| Some((one.down_s?, &*one.name, "detected")));
+    let outs = all.iter().filter(|_| out).filter_map(|one| Some((one.out_s?, &*one.name, "marked out")));
+    let mut every: Vec<(f64, &str, &str)> = downs.chain(outs).filter(|(at, ..)| *at < until).collect();
+    every.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let alike = every.chunk_by(|one, other| (one.0, one.2) == (other.0, other.2));
+    let step = |chunk: &[(f64, &str, &str)]| {
+        let (at, _, what) = chunk[0];
+        let names: Vec<&str> = chunk.iter().map(|(_, name, _)| *name).collect();
+        (at, Step::at(at, format!("{} {what}", names.join(", "))))
+    };
+    alike.map(step).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What happens at once is one step, what happens after the end is none, and neither is what never happens.
+    #[test]
+    fn failures_are_named_at_their_times() {
+        let of = |name: &str, down_s, out_s| Noticed { name: name.to_owned(), down_s, out_s };
+        let all = [
+            of("osd.1", Some(20.0), Some(620.0)),
+            of("osd.2", Some(20.0), None),
+            of("osd.3", Some(80.0), Some(680.0)),
+        ];
+        let said = |asked| -> Vec<(f64, String)> {
+            steps(&all, 650.0, asked).into_iter().map(|(at, step)| (at, step.what)).collect()
+        };
+        let [both, third, out] =
+            [(20.0, "osd.1, osd.2 detected"), (80.0, "osd.3 detected"), (620.0, "osd.1 marked out")]
+                .map(|(at, what)| (at, what.to_owned()));
+        assert_eq!(said([true, true]), [both, third, out.clone()]);
+        assert_eq!(said([false, true]), [out]);
+        assert_eq!(said([false, false]), []);
     }
-    steps
 }

@@ -201,12 +201,11 @@ fn in_order(
     let estimate::Ran { mut recovered, estimate, note, off } =
         context.within(0.0..all * own, |context| estimate::run(&recovery, limits, context))?;
     let unavailable = Unavailable::set_apart(ready, &recovery, &mut recovered);
-    let resources = resources(&recovery, &recovered);
-    let estimate = context.within(all * own..all * own, |context| {
-        Estimate::or_of(estimate, (&recovery, &recovered), limits, context)
-    })?;
-    let settings = (&resources[..], (trials == Trials::Made).then(|| ready.real.levers()));
     let models = (&recovery, &recovered);
+    let resources = resources(&recovery, &recovered);
+    let estimate =
+        context.within(all * own..all * own, |context| Estimate::or_of(estimate, models, limits, context))?;
+    let settings = (&resources[..], (trials == Trials::Made).then(|| ready.real.levers()));
     let mut tried =
         context.within(all * own..all, |context| made(models, settings, estimate.as_ref(), context))?;
     let spread = context
@@ -223,11 +222,11 @@ fn in_order(
         fails: ready.fails,
         lasts: ready.lasts,
         course: course(ready),
-        waited: Some(waited(ready, (&recovery, &recovered))),
+        waited: Some(waited(ready, models)),
         noticed: noticed::all(ready, &recovery),
         work,
         by_spare: by_spare(&recovered, start),
-        halted: halted::halted(ready, (&recovery, &recovered), limits, context)?,
+        halted: halted::halted(ready, models, limits, context)?,
         unavailable,
         orders,
         fast_permille: permille.filter(|_| spread.is_some()).map(|[_, fast]| fast),

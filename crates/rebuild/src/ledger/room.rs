@@ -12,8 +12,8 @@ impl Ledger<'_> {
         self.affected.list(record)[..self.affected.width].contains(&device)
     }
 
-    /// Counts as free what devices hold since an earlier change of the map, and are to give up again. Left out:
-    /// that its room is free only once it has left.
+    /// Counts as free what devices hold since an earlier change of the map, and are to give up again. Left
+    /// out: that its room is free only once it has left.
     pub(super) fn make_room(&mut self, standing: &mut Standing, mut homes: Option<&mut (dyn Wanted + '_)>) {
         if !self.affected.follows || self.gained.iter().all(|bytes| *bytes == 0) {
             return;
