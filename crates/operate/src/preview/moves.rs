@@ -330,7 +330,7 @@ impl Tally {
         if is_read {
             self.note_devices(held, target, unit.shard);
         }
-        self.note_flows(&changes, primary, unit.shard);
+        self.note_flows(&changes, target, (primary, unit.shard));
         self.note_hosts(0, held, &unit);
         if count(target) >= u64::from(unit.pool.size) {
             self.note_hosts(1, target, &unit);
@@ -358,7 +358,6 @@ impl Tally {
             let device = self.moves.devices.entry(id).or_default();
             device.present_bytes += shard;
             device.present_shards += 1;
-            device.freed_bytes += if target.contains(&id) { 0 } else { shard };
         }
         for &id in target.iter().filter(|id| **id != NONE) {
             let device = self.moves.devices.entry(id).or_default();
@@ -367,7 +366,7 @@ impl Tally {
         }
     }
 
-    fn note_flows(&mut self, changes: &Gains, primary: Option<ItemId>, shard: u64) {
+    fn note_flows(&mut self, changes: &Gains, target: &[ItemId], (primary, shard): (Option<ItemId>, u64)) {
         for &(from, to) in &changes.gained {
             self.moves.devices.entry(to).or_default().in_bytes += shard;
             if let Some(from) = from.or(primary) {
@@ -375,7 +374,9 @@ impl Tally {
             }
         }
         for &from in &changes.lost {
-            self.moves.devices.entry(from).or_default().out_bytes += shard;
+            let device = self.moves.devices.entry(from).or_default();
+            device.out_bytes += shard;
+            device.freed_bytes += if target.contains(&from) { 0 } else { shard };
         }
     }
 
