@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use towtank_replication::{Key, Version};
 
 use crate::crash;
+use crate::doors;
 use crate::space::Space;
 use crate::tail::{self, Found, Note, STAMP_KEY, Stamp, TailError};
 
@@ -147,6 +148,7 @@ impl Engine {
         let open = || {
             Database::builder(directory)
                 .cache_size(CACHE_BYTES)
+                .max_cached_files(Some(doors::files_kept()))
                 .max_journaling_size(if is_small { JOURNAL_BYTES_SMALL } else { JOURNAL_BYTES })
                 .journal_compression(CompressionType::None)
                 .worker_threads(2)
