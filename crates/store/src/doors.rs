@@ -1,13 +1,13 @@
 //! Incoming connections by what is known of them, each kind with its own limit, so that strangers cannot take
 //! the places of those who have the cluster's key, nor clients those of daemons.
 //!
-//! A connection is a stranger's until something has arrived that a stranger cannot send: a sealed frame, since
-//! a recorded handshake can be sent again, or at the metrics port the head of a request. Where strangers have
-//! all their places, the next one takes that of the oldest, which had it for [`STAY_MIN`] at least. Of the
-//! others, the one that has been idle for longest leaves.
+//! A connection is a stranger's until something has arrived that a stranger cannot send: a sealed frame,
+//! since a recorded handshake can be sent again, or at the metrics port the head of a request. Where
+//! strangers have all their places, the next one takes that of the oldest, which had it for [`STAY_MIN`] at
+//! least. Of the others, the one that has been idle for longest leaves.
 //!
-//! Each connection takes one descriptor. Limits follow from the descriptors of the process, of which half stay
-//! for its files and for the connections that it opens itself.
+//! Each connection takes one descriptor. Limits follow from the descriptors of the process, of which half
+//! stay for its files and for the connections that it opens itself.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -29,14 +29,16 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// The least time between two lines in the log about that.
 const SAID_EVERY: Duration = Duration::from_secs(60);
 
-/// The name of the environment variable by which a test breaks a rule on purpose: `unbounded` (no limits, and
-/// a handshake may take for ever) or `restless` (no pause after a connection could not be accepted).
+/// The name of the environment variable by which a test breaks rules on purpose: `unbounded` (no limits, and
+/// a handshake may take for ever), `restless` (no pause after a connection could not be accepted), or both
+/// with a comma between.
 const PLANTED: &str = "TOWTANK_DOORS_PLANTED";
 
 /// Whether a test has broken this rule.
 pub(crate) fn is_planted(rule: &str) -> bool {
-    static RULE: OnceLock<Option<String>> = OnceLock::new();
-    RULE.get_or_init(|| std::env::var(PLANTED).ok()).as_deref() == Some(rule)
+    static RULES: OnceLock<String> = OnceLock::new();
+    let rules = RULES.get_or_init(|| std::env::var(PLANTED).unwrap_or_default());
+    rules.split(',').any(|planted| planted == rule)
 }
 
 /// What is known of a connection.
@@ -53,7 +55,7 @@ pub(crate) struct Limits {
     pub strangers: usize,
     pub clients: usize,
     pub daemons: usize,
-    /// Those that are told to leave and have not yet done so.
+    /// Those that are to leave and have not yet done so.
     pub leaving: usize,
 }
 
@@ -273,8 +275,8 @@ impl Visit {
         }
     }
 
-    /// The connection has shown that it is no stranger's. Returns false if all places of its kind are taken by
-    /// connections with requests in progress, or this one is to end.
+    /// The connection has shown that it is no stranger's. Returns false if all places of its kind are taken
+    /// by connections with requests in progress, or this one is to end.
     #[must_use]
     pub(crate) fn becomes(&self, kind: Kind) -> bool {
         let mut inner = self.doors.inner();

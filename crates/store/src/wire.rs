@@ -2,10 +2,10 @@
 //!
 //! The handshake is Noise NNpsk0 (Perrin, The Noise Protocol Framework, revision 34): two messages, of which
 //! nobody can make the first without the key. But it can be recorded and sent again, so the side that accepts
-//! knows the other one only by its first sealed packet. Until that has arrived, at most [`HANDSHAKE_MAX`] bytes
-//! of each message and one packet are read, all within [`HANDSHAKE_TIME`]. After it, a frame is divided into packets of at
-//! most 65,535 bytes, each sealed with a number that counts up per direction: a packet that is changed,
-//! omitted, repeated or reordered ends the connection.
+//! knows the other one only by its first sealed packet. Until that has arrived, at most [`HANDSHAKE_MAX`]
+//! bytes of each message and one packet are read, all within [`HANDSHAKE_TIME`]. After it, a frame is divided
+//! into packets of at most 65,535 bytes, each sealed with a number that counts up per direction: a packet
+//! that is changed, omitted, repeated or reordered ends the connection.
 
 use std::io::{BufReader, Read, Write};
 use std::net::TcpStream;
@@ -126,10 +126,10 @@ pub fn connect(stream: impl Into<Arc<TcpStream>>, key: &ClusterKey) -> Result<(S
     halves(state, stream)
 }
 
-/// Performs the handshake as the side that accepts. The connection ends unless the first frame arrives in time.
+/// Performs the handshake as the side that accepts. The connection ends unless the first frame arrives in
+/// time.
 ///
-/// # Errors
-/// When the other side does not have the key, or the network fails.
+/// # Errors When the other side does not have the key, or the network fails.
 pub fn accept(stream: impl Into<Arc<TcpStream>>, key: &ClusterKey) -> Result<(Sender, Receiver), WireError> {
     let mut state = builder(key)?.build_responder().map_err(|_| WireError::Stranger)?;
     let mut stream = Stream::new(stream.into())?;

@@ -1,3 +1,5 @@
+//! Places of connections, with listeners on loopback.
+
 use std::io::{Read as _, Write as _};
 use std::net::SocketAddr;
 
