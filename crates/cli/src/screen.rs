@@ -62,10 +62,18 @@ pub fn print(text: &str) -> io::Result<()> {
 /// # Errors
 /// When stdout cannot be written for another reason, such as a full disk behind it.
 pub(crate) fn print_bytes(bytes: &[u8]) -> io::Result<()> {
+    print_while_read(bytes).map(drop)
+}
+
+/// The same for a part of the data; false if nobody reads any more.
+///
+/// # Errors
+/// When stdout cannot be written for another reason, such as a full disk behind it.
+pub(crate) fn print_while_read(bytes: &[u8]) -> io::Result<bool> {
     let mut out = io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        result => result,
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        result => result.map(|()| true),
     }
 }
 

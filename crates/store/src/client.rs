@@ -12,7 +12,7 @@ use crate::content::{self, DATA_MAX, Encoded, Head};
 use crate::engine::ObjectHead;
 use crate::frames::{Answer, Ask, FromMonitor, Hello, Inventory, Reply, Standing, ToMonitor, Wanted};
 use crate::map::{ClusterMap, Places};
-use crate::names::{address, after, fault_of};
+use crate::names::{address, fault_of};
 use crate::osd::Line;
 use crate::settings::{Home, Settings};
 use crate::ways;
@@ -30,9 +30,6 @@ const ANSWER_TIME: Duration = Duration::from_secs(5);
 
 /// How long a monitor may take to start listening.
 const START_TIME: Duration = Duration::from_secs(10);
-
-/// The number of names per request of a listing.
-const PAGE: u32 = 1_000;
 
 /// An object that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -236,30 +233,6 @@ impl Client {
             Reply::Names { heads, is_last } => Ok((heads, is_last)),
             other => Err(unexpected(&other)),
         }
-    }
-
-    /// The names of objects that begin with `prefix`, with the bytes that a replica holds of each; in order
-    /// of names.
-    ///
-    /// # Errors
-    /// When a group does not answer in time.
-    pub fn list(&mut self, prefix: &str) -> Result<Vec<(String, u64)>, StoreError> {
-        let mut all = Vec::new();
-        for group in 0..self.settings.groups {
-            let mut from = String::new();
-            loop {
-                let (heads, is_last) = self.heads(group, prefix, &from, PAGE)?;
-                if let Some(last) = heads.last() {
-                    from = after(&last.name);
-                }
-                all.extend(heads.into_iter().map(|head| (head.name, head.size)));
-                if is_last {
-                    break;
-                }
-            }
-        }
-        all.sort();
-        Ok(all)
     }
 
     /// The objects that a daemon holds of a group. With `repairs`, damaged ones are repaired from other

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use towtank_replication::{Key, Version};
 
 use crate::crash;
+use crate::doors;
 use crate::space::Space;
 use crate::tail::{self, Found, Note, STAMP_KEY, Stamp, TailError};
 
@@ -120,17 +121,23 @@ impl std::fmt::Debug for Engine {
     }
 }
 
-/// Bytes of blocks cached in memory.
-const CACHE_BYTES: u64 = 64 << 20;
+/// Bytes of blocks cached in memory. The system caches the files as well.
+const CACHE_BYTES: u64 = 16 << 20;
 
-/// Bytes of journals before the tables are flushed.
-const JOURNAL_BYTES: u64 = 512 << 20;
+/// Bytes of journals before the tables are flushed. All of them are read when a daemon starts.
+const JOURNAL_BYTES: u64 = 128 << 20;
 
-/// Disks smaller than this use smaller journals and less memory, so that the reserve of a full disk suffices
-/// for what must still be written.
+/// Bytes of a table's changes in memory before they are flushed, as the tree counts them: small ones take
+/// more than that, and some wait until they are written. A table has this from when it is made.
+const MEMORY_BYTES: u64 = 4 << 20;
+
+/// The same for the data of objects, so that fewer files have them.
+const MEMORY_BYTES_OF_DATA: u64 = 8 << 20;
+
+/// Disks smaller than this use smaller journals, so that the reserve of a full disk suffices for what must
+/// still be written.
 const SMALL_DISK: u64 = 8 << 30;
 const JOURNAL_BYTES_SMALL: u64 = 64 << 20;
-const MEMORY_BYTES_SMALL: u64 = 8 << 20;
 
 impl Engine {
     /// Opens the tables in a directory, or creates them.
@@ -147,6 +154,7 @@ impl Engine {
         let open = || {
             Database::builder(directory)
                 .cache_size(CACHE_BYTES)
+                .max_cached_files(Some(doors::files_kept()))
                 .max_journaling_size(if is_small { JOURNAL_BYTES_SMALL } else { JOURNAL_BYTES })
                 .journal_compression(CompressionType::None)
                 .worker_threads(2)
@@ -154,7 +162,7 @@ impl Engine {
         };
         let found = tail::settle(directory)?;
         let opened = open().map_err(EngineError::from).and_then(|database| {
-            let engine = Engine::of_database(database, directory, sync, is_small)?;
+            let engine = Engine::of_database(database, directory, sync)?;
             if found.as_ref().is_some_and(|found| engine.is_ahead_of(found)) {
                 return Err(found.as_ref().map(Found::rotten).expect("there is one").into());
             }
@@ -174,21 +182,13 @@ impl Engine {
         }
     }
 
-    fn of_database(
-        database: Database,
-        directory: &Path,
-        sync: Sync,
-        is_small: bool,
-    ) -> Result<Engine, EngineError> {
-        let options = || {
-            let options = KeyspaceCreateOptions::default();
-            if is_small { options.max_memtable_size(MEMORY_BYTES_SMALL) } else { options }
-        };
-        let plain = |name: &str| database.keyspace(name, options);
+    fn of_database(database: Database, directory: &Path, sync: Sync) -> Result<Engine, EngineError> {
+        let options = |bytes: u64| KeyspaceCreateOptions::default().max_memtable_size(bytes);
+        let plain = |name: &str| database.keyspace(name, || options(MEMORY_BYTES));
         // Values of some KiB and more are stored apart from the keys, and are not rewritten when tables are
         // merged. Objects are not compressed, so that a write costs the same whatever is in it.
         let separation = || KvSeparationOptions::default().compression(CompressionType::None);
-        let apart = || options().with_kv_separation(Some(separation()));
+        let apart = || options(MEMORY_BYTES_OF_DATA).with_kv_separation(Some(separation()));
         let tables = [
             plain("heads")?,
             database.keyspace("data", apart)?,

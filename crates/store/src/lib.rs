@@ -11,7 +11,8 @@
 //! - [`identity`] tells which device a directory is, [`admission`] which of them are let in, and [`lock`]
 //!   keeps a second set of processes out; [`loss`] is what a cluster loses without a device; [`rebuilding`]
 //!   builds a monitor that is lost anew, from the maps that the devices keep.
-//! - [`wire`] encrypts the messages between processes, [`frames`] defines them.
+//! - [`wire`] encrypts the messages between processes, [`frames`] defines them; `doors` bounds connections by
+//!   what is known of them.
 //! - [`torture`] checks all of it under faults; [`ways`] and [`relays`] let it cut the network.
 //! - [`experiment`] measures backfills, and [`bare`] the disk alone.
 //! - [`engine`], [`objects`] and [`saved`] are the on-disk state of a device, [`tail`] tells whether its end
@@ -31,6 +32,7 @@ pub mod content;
 pub mod control;
 #[doc(hidden)]
 pub mod crash;
+mod doors;
 pub mod engine;
 pub mod experiment;
 pub mod frames;

@@ -1,25 +1,21 @@
 //! The port on which the monitor serves metrics to Prometheus: one page, over a small subset of HTTP/1.1.
 //!
 //! Clients of the port are not authenticated. A request's head may have at most [`HEAD_MAX`] bytes and take
-//! [`HEAD_TIME`]; a body is not read; at most [`CONNECTIONS_MAX`] connections are served at once, and others
-//! are closed. Each answer ends its connection.
+//! [`HEAD_TIME`]; a body is not read. Connections have a place each ([`doors`]): those that send nothing make
+//! room for others. Each answer ends its connection.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::clock::now;
+use crate::doors::{self, Kind, Limits, Visit};
 
 /// The longest head of a request, in bytes.
 const HEAD_MAX: usize = 4 << 10;
 
 /// How long a head may take to arrive, and an answer to be received.
 const HEAD_TIME: Duration = Duration::from_secs(5);
-
-/// The most connections served at once.
-const CONNECTIONS_MAX: usize = 16;
 
 /// The status of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,26 +65,20 @@ fn is_whole(head: &[u8]) -> bool {
 
 /// Serves requests as long as the process lives.
 pub(crate) fn open(listener: TcpListener, page: impl Fn() -> String + Send + Sync + 'static) {
-    let (page, open) = (Arc::new(page), Arc::new(AtomicUsize::new(0)));
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            if open.fetch_add(1, Ordering::SeqCst) >= CONNECTIONS_MAX {
-                open.fetch_sub(1, Ordering::SeqCst);
-                continue;
-            }
-            let (page, open) = (Arc::clone(&page), Arc::clone(&open));
-            std::thread::spawn(move || {
-                // If the client breaks the connection, it does not want the answer.
-                let _ = answer(stream, &*page);
-                open.fetch_sub(1, Ordering::SeqCst);
-            });
-        }
+    doors::open(listener, "metrics".to_owned(), Limits::of_page(), move |visit| {
+        // If the client breaks the connection, it does not want the answer.
+        let _ = answer(&visit, &page);
     });
 }
 
-fn answer(mut stream: TcpStream, page: &dyn Fn() -> String) -> std::io::Result<()> {
+fn answer(visit: &Visit, page: &dyn Fn() -> String) -> std::io::Result<()> {
+    let mut stream = &**visit.stream();
     stream.set_write_timeout(Some(HEAD_TIME))?;
-    let head = read_head(&mut stream)?;
+    let head = read_head(stream)?;
+    visit.begins();
+    if !visit.becomes(Kind::Client) {
+        return Ok(());
+    }
     let (status, is_head) = match &head {
         Some(head) => asked(head),
         None => (Status::TooLarge, false),
@@ -105,6 +95,7 @@ fn answer(mut stream: TcpStream, page: &dyn Fn() -> String) -> std::io::Result<(
         stream.write_all(text.as_bytes())?;
     }
     stream.shutdown(Shutdown::Write)?;
+    visit.ends();
     // Bytes that have arrived and are not read would reset the connection before the answer has arrived.
     let mut rest = [0; HEAD_MAX];
     stream.set_read_timeout(Some(Duration::from_millis(200)))?;
@@ -112,7 +103,7 @@ fn answer(mut stream: TcpStream, page: &dyn Fn() -> String) -> std::io::Result<(
 }
 
 /// The head of a request; none if it is too long.
-fn read_head(stream: &mut TcpStream) -> std::io::Result<Option<Vec<u8>>> {
+fn read_head(mut stream: &TcpStream) -> std::io::Result<Option<Vec<u8>>> {
     let until = now() + HEAD_TIME;
     let mut head = Vec::new();
     let mut part = [0; 1 << 10];
@@ -184,24 +175,20 @@ mod tests {
         assert!(served(&long).starts_with("HTTP/1.1 431"));
     }
 
-    /// Connections that send nothing do not block others for ever once the limit is reached.
+    /// Connections that send nothing make room for one that asks.
     #[test]
-    fn too_many_connections_are_closed() {
+    fn silent_connections_do_not_delay_an_answer() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a port");
         let at = listener.local_addr().expect("it is bound");
         open(listener, || "page\n".to_owned());
-        let silent: Vec<TcpStream> =
-            (0..CONNECTIONS_MAX).map(|_| TcpStream::connect(at).expect("it listens")).collect();
-        let mut refused = TcpStream::connect(at).expect("it listens");
-        let mut answer = String::new();
-        // A reset also counts as refused.
-        let _ = refused.read_to_string(&mut answer);
-        assert_eq!(answer, "");
-        drop(silent);
-        std::thread::sleep(Duration::from_millis(300));
+        let silent: Vec<TcpStream> = (0..100).map(|_| TcpStream::connect(at).expect("it listens")).collect();
+        let began = now();
         let mut stream = TcpStream::connect(at).expect("it listens");
         stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").expect("it reads");
+        let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("it answers");
         assert!(answer.ends_with("page\n"), "{answer}");
+        assert!(now() - began < HEAD_TIME, "nobody waited until silent connections end by themselves");
+        drop(silent);
     }
 }

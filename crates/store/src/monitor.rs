@@ -4,7 +4,7 @@
 //! monitor: while it is away, daemons continue with the last map, and no group changes its daemons.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
@@ -16,6 +16,7 @@ use crate::StoreError;
 use crate::admission::fault_in;
 use crate::clock::now;
 use crate::control::Daemon;
+use crate::doors::{self, Kind, Limits, Visit};
 use crate::engine::{EngineError, made_whole, read, written};
 use crate::frames::{FromMonitor, GroupReport, Report, Standing, Then, ToMonitor};
 use crate::health::Health;
@@ -90,14 +91,9 @@ pub fn serve(home: &Home, stopped: &dyn Fn() -> bool) -> Result<(), StoreError> 
         metrics::text_of(&standing, &Health::of(&standing))
     });
     let taking = Arc::clone(&shared);
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let shared = Arc::clone(&taking);
-            std::thread::spawn(move || {
-                // If a connection breaks, the other side must renew it.
-                let _ = talk(stream, &key, &shared);
-            });
-        }
+    doors::open(listener, "monitor".to_owned(), Limits::of_port(), move |visit| {
+        // If a connection breaks, the other side must renew it.
+        let _ = talk(&visit, &key, &taking);
     });
     while !stopped() {
         std::thread::sleep(LOOK);
@@ -119,9 +115,24 @@ fn listen(before: Option<String>, settings: &Settings) -> Result<TcpListener, St
     Ok(TcpListener::bind((settings.listen.as_str(), 0))?)
 }
 
-fn talk(stream: TcpStream, key: &wire::ClusterKey, shared: &Shared) -> Result<(), WireError> {
-    let (mut sender, mut receiver) = wire::accept(stream, key)?;
+/// Who sends a request: only daemons send these, and wait for maps.
+fn kind_of(ask: &ToMonitor) -> Kind {
+    match ask {
+        ToMonitor::Boot { .. } | ToMonitor::Ping { .. } | ToMonitor::Leave { .. } => Kind::Daemon,
+        ToMonitor::Maps { wait_ms, .. } if *wait_ms > 0 => Kind::Daemon,
+        _ => Kind::Client,
+    }
+}
+
+fn talk(visit: &Visit, key: &wire::ClusterKey, shared: &Shared) -> Result<(), WireError> {
+    let (mut sender, mut receiver) = wire::accept(Arc::clone(visit.stream()), key)?;
+    let mut is_stranger = true;
     while let Some(ask) = receiver.receive::<ToMonitor>()? {
+        visit.begins();
+        if is_stranger && !visit.becomes(kind_of(&ask)) {
+            return Ok(());
+        }
+        is_stranger = false;
         let answer = match ask {
             ToMonitor::Maps { after, wait_ms } => maps_after(shared, after, wait_ms),
             ask => {
@@ -139,6 +150,7 @@ fn talk(stream: TcpStream, key: &wire::ClusterKey, shared: &Shared) -> Result<()
             }
         };
         sender.send(&answer)?;
+        visit.ends();
     }
     Ok(())
 }
@@ -156,7 +168,8 @@ fn maps_after(shared: &Shared, after: Epoch, wait_ms: u32) -> FromMonitor {
 /// Opens the tables of a monitor, or creates them.
 fn tables(directory: &Path) -> Result<(Database, Keyspace), EngineError> {
     made_whole(directory, || {
-        let database = Database::builder(directory).worker_threads(1).open()?;
+        let files = Some(doors::files_kept());
+        let database = Database::builder(directory).worker_threads(1).max_cached_files(files).open()?;
         let table = database.keyspace("maps", KeyspaceCreateOptions::default)?;
         Ok((database, table))
     })

@@ -50,9 +50,10 @@ pub fn serve(home: &Home, osd: u32, stopped: &dyn Fn() -> bool) -> Result<(), St
     let instance = u64::from_le_bytes(instance);
     println!("osd.{osd} listens on {address}");
     let (arrivals, incoming) = sync_channel(ARRIVALS_MAX);
-    doors::open(listener, key, instance, arrivals.clone());
-    let report = Arc::new(Mutex::new(crate::frames::Report::default()));
     let ways = Ways::of_daemon(home, osd)?;
+    let peer = peers::Me { osd, instance, key, ways: ways.clone() };
+    doors::open(listener, peer.clone(), arrivals.clone());
+    let report = Arc::new(Mutex::new(crate::frames::Report::default()));
     let sent_report = Arc::clone(&report);
     let me = monitoring::Me {
         home: home.clone(),
@@ -60,7 +61,7 @@ pub fn serve(home: &Home, osd: u32, stopped: &dyn Fn() -> bool) -> Result<(), St
         osd,
         instance,
         address,
-        ways: ways.clone(),
+        ways,
         report: sent_report,
         shown: identity.shown(),
     };
@@ -68,7 +69,7 @@ pub fn serve(home: &Home, osd: u32, stopped: &dyn Fn() -> bool) -> Result<(), St
     let core = core::Core::new(core::Parts {
         settings,
         engine,
-        me: peers::Me { osd, instance, key, ways },
+        me: peer,
         incarnation: identity.incarnation,
         monitor: monitor.clone(),
         report,

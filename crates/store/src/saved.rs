@@ -111,8 +111,10 @@ impl<T: Restorable> Track<T> {
             return Ok(None);
         };
         let prefix = row(group, self.letters[1], &[]);
+        // Those before the first were removed, and the tree may still hold them: it would read them all.
+        let first = row(group, self.letters[1], &self.first.to_be_bytes());
         let mut records = Vec::new();
-        for (key, record) in transaction.scan(Table::Groups, &prefix, &prefix, usize::MAX) {
+        for (key, record) in transaction.scan(Table::Groups, &prefix, &first, usize::MAX) {
             let number = key.last_chunk::<8>().map_or(0, |number| u64::from_be_bytes(*number));
             self.first = if records.is_empty() { number } else { self.first };
             self.next = number + 1;
@@ -299,8 +301,8 @@ impl Saved {
         let Some(bytes) = transaction.get(Table::Groups, &row(group, b'h', &[])) else { return Ok(None) };
         let head: GroupHead = read("the head of a group", &bytes)?;
         let mut saved = Saved::nothing(group);
-        let entries: Vec<Entry> = rows(group, b'l', transaction)?;
-        let trimmed: Vec<Done> = rows(group, b'd', transaction)?;
+        let entries: Vec<Entry> = rows(group, b'l', &version_bytes(head.log_tail), transaction)?;
+        let trimmed: Vec<Done> = rows(group, b'd', &[], transaction)?;
         saved.trimmed = trimmed.iter().map(|done| done.version).collect();
         let prefix = row(group, b'm', &[]);
         for (at, value) in transaction.scan(Table::Groups, &prefix, &prefix, usize::MAX) {
@@ -310,7 +312,7 @@ impl Saved {
             saved.missing.insert(key, read("a missing object", &value)?);
         }
         // A store of an earlier version has no such rows: then nothing is reverted that was missing before.
-        saved.never_had = rows(group, b'n', transaction)?.into_iter().collect();
+        saved.never_had = rows(group, b'n', &[], transaction)?.into_iter().collect();
         let summary = saved.load_summary(config, &head, transaction)?;
         let log = Log::replaced(head.log_tail, trimmed, entries);
         saved.log_head = log.head();
@@ -441,13 +443,15 @@ fn version_bytes(version: Version) -> [u8; 12] {
     bytes
 }
 
+/// The rows of a letter, from the suffix `from` on.
 fn rows<T: for<'a> Deserialize<'a>>(
     group: u32,
     letter: u8,
+    from: &[u8],
     transaction: &mut Transaction<'_>,
 ) -> Result<Vec<T>, EngineError> {
     let prefix = row(group, letter, &[]);
-    let found = transaction.scan(Table::Groups, &prefix, &prefix, usize::MAX);
+    let found = transaction.scan(Table::Groups, &prefix, &row(group, letter, from), usize::MAX);
     found.iter().map(|(_, value)| read("a row of a group", value)).collect()
 }
 

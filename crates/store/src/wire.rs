@@ -1,17 +1,21 @@
 //! Frames between the processes of a cluster, encrypted and authenticated by the cluster's key.
 //!
 //! The handshake is Noise NNpsk0 (Perrin, The Noise Protocol Framework, revision 34): two messages, of which
-//! nobody can make the first without the key. Until it is done, only these messages are read, of at most
-//! [`HANDSHAKE_MAX`] bytes and within [`HANDSHAKE_TIME`]. After it, a frame is divided into packets of at
-//! most 65,535 bytes, each sealed with a number that counts up per direction: a packet that is changed,
-//! omitted, repeated or reordered ends the connection.
+//! nobody can make the first without the key. But it can be recorded and sent again, so the side that accepts
+//! knows the other one only by its first sealed packet. Until that has arrived, at most [`HANDSHAKE_MAX`]
+//! bytes of each message and one packet are read, all within [`HANDSHAKE_TIME`]. After it, a frame is divided
+//! into packets of at most 65,535 bytes, each sealed with a number that counts up per direction: a packet
+//! that is changed, omitted, repeated or reordered ends the connection.
 
 use std::io::{BufReader, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use snow::{Builder, HandshakeState, StatelessTransportState};
+
+use crate::clock::now;
+use crate::doors;
 
 /// The key of a cluster.
 pub type ClusterKey = [u8; 32];
@@ -22,7 +26,7 @@ pub(crate) const FRAME_MAX: usize = 80 << 20;
 /// The longest message of a handshake.
 const HANDSHAKE_MAX: usize = 256;
 
-/// How long a handshake may take.
+/// How long a handshake may take, with the first packet after it.
 const HANDSHAKE_TIME: Duration = Duration::from_secs(5);
 
 const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
@@ -55,10 +59,47 @@ pub enum WireError {
     Unreadable(#[from] postcard::Error),
 }
 
+/// A socket that both halves share, so that a connection takes one descriptor.
+#[derive(Debug)]
+struct Stream {
+    socket: Arc<TcpStream>,
+    /// When the other side must have shown that it has the key.
+    until: Option<Instant>,
+}
+
+impl Stream {
+    fn new(socket: Arc<TcpStream>) -> std::io::Result<Stream> {
+        socket.set_nodelay(true)?;
+        socket.set_write_timeout(Some(HANDSHAKE_TIME))?;
+        let until = (!doors::is_planted("unbounded")).then(|| now() + HANDSHAKE_TIME);
+        Ok(Stream { socket, until })
+    }
+
+    /// The other side has the key, and may be silent for any time.
+    fn settle(&mut self) -> std::io::Result<()> {
+        self.until = None;
+        self.socket.set_write_timeout(None)?;
+        self.socket.set_read_timeout(None)
+    }
+}
+
+impl Read for Stream {
+    fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
+        if let Some(until) = self.until {
+            let left = until.saturating_duration_since(now());
+            if left.is_zero() {
+                return Err(std::io::ErrorKind::TimedOut.into());
+            }
+            self.socket.set_read_timeout(Some(left))?;
+        }
+        (&*self.socket).read(bytes)
+    }
+}
+
 /// The receiving half of a connection.
 #[derive(Debug)]
 pub struct Receiver {
-    stream: BufReader<TcpStream>,
+    stream: BufReader<Stream>,
     state: Arc<StatelessTransportState>,
     number: u64,
 }
@@ -66,7 +107,7 @@ pub struct Receiver {
 /// The sending half of a connection.
 #[derive(Debug)]
 pub struct Sender {
-    stream: TcpStream,
+    stream: Arc<TcpStream>,
     state: Arc<StatelessTransportState>,
     number: u64,
     packet: Vec<u8>,
@@ -76,23 +117,24 @@ pub struct Sender {
 ///
 /// # Errors
 /// When the other side does not have the key, or the network fails.
-pub fn connect(stream: TcpStream, key: &ClusterKey) -> Result<(Sender, Receiver), WireError> {
+pub fn connect(stream: impl Into<Arc<TcpStream>>, key: &ClusterKey) -> Result<(Sender, Receiver), WireError> {
     let mut state = builder(key)?.build_initiator().map_err(|_| WireError::Stranger)?;
-    let mut stream = prepared(stream)?;
-    say(&mut state, &mut stream)?;
+    let mut stream = Stream::new(stream.into())?;
+    say(&mut state, &stream)?;
     hear(&mut state, &mut stream)?;
+    stream.settle()?;
     halves(state, stream)
 }
 
-/// Performs the handshake as the side that accepts.
+/// Performs the handshake as the side that accepts. The connection ends unless the first frame arrives in
+/// time.
 ///
-/// # Errors
-/// When the other side does not have the key, or the network fails.
-pub fn accept(stream: TcpStream, key: &ClusterKey) -> Result<(Sender, Receiver), WireError> {
+/// # Errors When the other side does not have the key, or the network fails.
+pub fn accept(stream: impl Into<Arc<TcpStream>>, key: &ClusterKey) -> Result<(Sender, Receiver), WireError> {
     let mut state = builder(key)?.build_responder().map_err(|_| WireError::Stranger)?;
-    let mut stream = prepared(stream)?;
+    let mut stream = Stream::new(stream.into())?;
     hear(&mut state, &mut stream)?;
-    say(&mut state, &mut stream)?;
+    say(&mut state, &stream)?;
     halves(state, stream)
 }
 
@@ -104,21 +146,15 @@ fn builder(key: &ClusterKey) -> Result<Builder<'_>, WireError> {
         .map_err(|_| WireError::Stranger)
 }
 
-fn prepared(stream: TcpStream) -> Result<TcpStream, WireError> {
-    stream.set_nodelay(true)?;
-    stream.set_read_timeout(Some(HANDSHAKE_TIME))?;
-    stream.set_write_timeout(Some(HANDSHAKE_TIME))?;
-    Ok(stream)
-}
-
-fn say(state: &mut HandshakeState, stream: &mut TcpStream) -> Result<(), WireError> {
+fn say(state: &mut HandshakeState, stream: &Stream) -> Result<(), WireError> {
     let mut message = [0; HANDSHAKE_MAX];
     let length = state.write_message(&[], &mut message).map_err(|_| WireError::Stranger)?;
-    stream.write_all(&(length as u16).to_be_bytes())?;
-    Ok(stream.write_all(&message[..length])?)
+    let mut socket = &*stream.socket;
+    socket.write_all(&(length as u16).to_be_bytes())?;
+    Ok(socket.write_all(&message[..length])?)
 }
 
-fn hear(state: &mut HandshakeState, stream: &mut TcpStream) -> Result<(), WireError> {
+fn hear(state: &mut HandshakeState, stream: &mut Stream) -> Result<(), WireError> {
     let mut length = [0; 2];
     stream.read_exact(&mut length)?;
     let length = usize::from(u16::from_be_bytes(length));
@@ -130,16 +166,12 @@ fn hear(state: &mut HandshakeState, stream: &mut TcpStream) -> Result<(), WireEr
     state.read_message(&message[..length], &mut payload).map(|_| ()).map_err(|_| WireError::Stranger)
 }
 
-fn halves(state: HandshakeState, stream: TcpStream) -> Result<(Sender, Receiver), WireError> {
-    stream.set_read_timeout(None)?;
-    stream.set_write_timeout(None)?;
+fn halves(state: HandshakeState, stream: Stream) -> Result<(Sender, Receiver), WireError> {
     let state = Arc::new(state.into_stateless_transport_mode().map_err(|_| WireError::Stranger)?);
-    let receiver = Receiver {
-        stream: BufReader::with_capacity(1 << 16, stream.try_clone()?),
-        state: Arc::clone(&state),
-        number: 0,
-    };
-    Ok((Sender { stream, state, number: 0, packet: vec![0; PACKET_MAX + 2] }, receiver))
+    let socket = Arc::clone(&stream.socket);
+    let receiver =
+        Receiver { stream: BufReader::with_capacity(1 << 16, stream), state: Arc::clone(&state), number: 0 };
+    Ok((Sender { stream: socket, state, number: 0, packet: vec![0; PACKET_MAX + 2] }, receiver))
 }
 
 impl Sender {
@@ -178,7 +210,7 @@ impl Sender {
         let length = sealed.map_err(|_| WireError::Forged)?;
         self.number += 1;
         self.packet[..2].copy_from_slice(&(length as u16).to_be_bytes());
-        Ok(self.stream.write_all(&self.packet[..2 + length])?)
+        Ok((&*self.stream).write_all(&self.packet[..2 + length])?)
     }
 
     /// Closes the connection in both directions.
@@ -227,6 +259,9 @@ impl Receiver {
         let mut plain = vec![0; sealed.len()];
         let opened = self.state.read_message(self.number, &sealed, &mut plain);
         plain.truncate(opened.map_err(|_| WireError::Forged)?);
+        if self.number == 0 && self.stream.get_ref().until.is_some() {
+            self.stream.get_mut().settle()?;
+        }
         self.number += 1;
         Ok(Some(plain))
     }
@@ -237,7 +272,7 @@ impl Receiver {
     /// # Errors
     /// When the system refuses it.
     pub(crate) fn wait_at_most(&self, span: Option<Duration>) -> Result<(), WireError> {
-        Ok(self.stream.get_ref().set_read_timeout(span)?)
+        Ok(self.stream.get_ref().socket.set_read_timeout(span)?)
     }
 }
 

@@ -10,11 +10,15 @@ use towtank_scenario::Problem;
 use towtank_store::client::{Client, Object};
 use towtank_store::content::DATA_MAX;
 use towtank_store::names;
+use towtank_store::walk::Walk;
 
 use super::flags::{Damage, Form, Get, Ls, Names, Put, Stat};
-use super::{client, home, print, trouble};
+use super::{client, home, print, trouble, unwritten};
 use crate::exit::Exit;
 use crate::screen;
+
+/// The bytes of a listing that are printed at once.
+const PRINTED_BYTES: usize = 64 << 10;
 
 /// `put`.
 pub fn put(flags: &Put) -> Result<Exit, Trouble> {
@@ -89,8 +93,7 @@ pub fn get(flags: &Get) -> Result<Exit, Trouble> {
             Ok(Exit::Done)
         }
         _ => {
-            let written = screen::print_bytes(&object.data);
-            written.map_err(|error| Trouble::failed(format!("cannot write to stdout: {error}")))?;
+            screen::print_bytes(&object.data).map_err(unwritten)?;
             Ok(Exit::Done)
         }
     }
@@ -118,18 +121,33 @@ pub(super) fn damage(flags: &Damage) -> Result<Exit, Trouble> {
     Err(Trouble::Failed(Problem::new(format!("osd.{} does not hold `{}`", flags.osd, flags.name))))
 }
 
-/// `ls`.
+/// `ls`. Names are printed as they arrive: there may be more than fit in memory.
 pub fn list(flags: &Ls) -> Result<Exit, Trouble> {
     let mut client = client(&flags.place.dir, flags.patience.timeout)?;
-    let names = client.list(&flags.prefix).map_err(trouble)?;
-    match flags.format {
-        Form::Text => print(&names.iter().map(|(name, _)| format!("{name}\n")).collect::<String>()),
-        Form::Json => {
-            let rows: Vec<_> =
-                names.iter().map(|(name, bytes)| json!({ "name": name, "stored_bytes": bytes })).collect();
-            print(&format!("{:#}\n", json!(rows)))
+    let mut walk = Walk::new(&client, &flags.prefix, "");
+    let (mut text, mut is_first) = (String::new(), true);
+    while let Some(head) = walk.next(&mut client).map_err(trouble)? {
+        match flags.format {
+            Form::Text => text += &format!("{}\n", head.name),
+            Form::Json => {
+                let row = format!("{:#}", json!({ "name": head.name, "stored_bytes": head.size }));
+                text += if is_first { "[\n  " } else { ",\n  " };
+                text += &row.replace('\n', "\n  ");
+            }
+        }
+        is_first = false;
+        if text.len() >= PRINTED_BYTES {
+            let is_read = screen::print_while_read(text.as_bytes()).map_err(unwritten)?;
+            if !is_read {
+                return Ok(Exit::Done);
+            }
+            text.clear();
         }
     }
+    if flags.format == Form::Json {
+        text += if is_first { "[]\n" } else { "\n]\n" };
+    }
+    print(&text)
 }
 
 /// `stat`.

@@ -173,6 +173,10 @@ fn trouble(error: StoreError) -> Trouble {
 }
 
 fn print(text: &str) -> Result<Exit, Trouble> {
-    screen::print(text).map_err(|error| Trouble::failed(format!("cannot write to stdout: {error}")))?;
+    screen::print(text).map_err(unwritten)?;
     Ok(Exit::Done)
+}
+
+fn unwritten(error: std::io::Error) -> Trouble {
+    Trouble::failed(format!("cannot write to stdout: {error}"))
 }

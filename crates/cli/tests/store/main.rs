@@ -1,6 +1,7 @@
 //! `towtank store` as users run it: processes on loopback, each test with a cluster of its own. A binary of
 //! its own, since clusters agree within seconds of real time, and tests that compute would delay them.
 
+mod doors;
 mod faults;
 mod identity;
 mod lost_monitor;
@@ -129,6 +130,18 @@ fn objects_go_in_and_come_out() {
     objects.retain(|name, _| name != "object 004" && name != "object 005");
     cluster.holds(&objects);
     assert_eq!(cluster.run(&["ls", "object 00"]).done().lines().count(), 8);
+    let listed = |prefix: &str| -> serde_json::Value {
+        let text = cluster.run(&["ls", prefix, "--format", "json"]).done();
+        let rows = serde_json::from_str(&text).expect("it is JSON");
+        assert_eq!(text, format!("{rows:#}\n"));
+        rows
+    };
+    let names = ["object 000", "object 001", "object 002"];
+    assert_eq!(
+        listed("object 00").as_array().expect("rows")[..3].iter().map(|row| &row["name"]).collect::<Vec<_>>(),
+        names
+    );
+    assert_eq!(listed("there is none"), serde_json::json!([]));
     let file = cluster.0.join("a file");
     fs::write(&file, "words").expect("a file can be written");
     cluster.run(&["put", "named", file.to_str().expect("it is text"), "--attribute", "kind=note"]).done();

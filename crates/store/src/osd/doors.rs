@@ -2,15 +2,17 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Condvar, Mutex};
 
 use towtank_replication::Epoch;
 
+use crate::doors::{self, Kind, Limits, Visit};
 use crate::frames::{Answer, Ask, Hello, PeerFrame, Taken};
 use crate::map::ClusterMap;
-use crate::wire::{self, ClusterKey, Receiver, Sender, WireError};
+use crate::osd::peers::Me;
+use crate::wire::{self, Receiver, Sender, WireError};
 
 /// The most unanswered requests of one connection; more wait in the socket.
 const OPEN_MAX: usize = 64;
@@ -31,7 +33,8 @@ pub(super) enum Arrival {
 /// The channel for answers to a client.
 #[derive(Debug)]
 pub(super) struct ClientDoor {
-    answers: std::sync::mpsc::Sender<Answer>,
+    /// None once the client is gone.
+    answers: std::sync::mpsc::Sender<Option<Answer>>,
     open: Arc<Open>,
 }
 
@@ -46,7 +49,7 @@ struct Open {
 impl ClientDoor {
     pub(super) fn answer(&self, answer: Answer) {
         // If the client is gone, the answer is dropped.
-        let _ = self.answers.send(answer);
+        let _ = self.answers.send(Some(answer));
     }
 }
 
@@ -54,6 +57,12 @@ impl Open {
     fn answered(&self) {
         let mut count = self.count.lock().expect("no thread that holds it panics");
         *count = count.saturating_sub(1);
+        self.fewer.notify_all();
+    }
+
+    /// No more answers will be written.
+    fn end(&self) {
+        *self.count.lock().expect("no thread that holds it panics") = 0;
         self.fewer.notify_all();
     }
 
@@ -69,29 +78,20 @@ impl Open {
 type Last = Arc<Mutex<BTreeMap<(u32, u64), u64>>>;
 
 /// Accepts connections as long as the process lives.
-pub(super) fn open(listener: TcpListener, key: ClusterKey, instance: u64, arrivals: SyncSender<Arrival>) {
+pub(super) fn open(listener: TcpListener, me: Me, arrivals: SyncSender<Arrival>) {
     let last = Last::default();
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let (arrivals, last) = (arrivals.clone(), Arc::clone(&last));
-            std::thread::spawn(move || {
-                // A daemon whose connection fails connects again.
-                let _ = take(stream, &key, instance, &arrivals, &last);
-            });
-        }
+    doors::open(listener, format!("osd.{}", me.osd), Limits::of_port(), move |visit| {
+        // A daemon whose connection fails connects again.
+        let _ = take(&visit, &me, &arrivals, &last);
     });
 }
 
-fn take(
-    stream: TcpStream,
-    key: &ClusterKey,
-    instance: u64,
-    arrivals: &SyncSender<Arrival>,
-    last: &Last,
-) -> Result<(), WireError> {
-    let (sender, mut receiver) = wire::accept(stream, key)?;
+fn take(visit: &Arc<Visit>, me: &Me, arrivals: &SyncSender<Arrival>, last: &Last) -> Result<(), WireError> {
+    let (sender, mut receiver) = wire::accept(Arc::clone(visit.stream()), &me.key)?;
     match receiver.receive()? {
-        Some(Hello::Peer { osd, instance: from, to_instance, first }) if to_instance == instance => {
+        Some(Hello::Peer { osd, instance: from, to_instance, first })
+            if to_instance == me.instance && visit.becomes(Kind::Daemon) =>
+        {
             {
                 let mut last = last.lock().expect("no thread that holds it panics");
                 // Former runs of the daemon do not send any more.
@@ -100,11 +100,11 @@ fn take(
                 let before = last.entry((osd, from)).or_insert(0);
                 *before = (*before).max(first.saturating_sub(1));
             }
-            from_peer((osd, from), sender, receiver, arrivals, last)
+            from_peer((osd, from), (sender, receiver), visit, arrivals, last)
         }
-        Some(Hello::Client) => from_client(sender, receiver, arrivals),
-        // It addresses another run of this daemon, or sent nothing.
-        Some(Hello::Peer { .. }) | None => Ok(()),
+        Some(Hello::Client) if visit.becomes(Kind::Client) => from_client(sender, receiver, visit, arrivals),
+        // It addresses another run of this daemon, sent nothing, or there is no place.
+        Some(_) | None => Ok(()),
     }
 }
 
@@ -112,12 +112,13 @@ fn take(
 /// which would lose it, ends the interval.
 fn from_peer(
     from: (u32, u64),
-    mut sender: Sender,
-    mut receiver: Receiver,
+    (mut sender, mut receiver): (Sender, Receiver),
+    visit: &Visit,
     arrivals: &SyncSender<Arrival>,
     last: &Last,
 ) -> Result<(), WireError> {
     while let Some(frame) = receiver.receive::<PeerFrame>()? {
+        visit.begins();
         let sequence = frame.sequence;
         let is_next = {
             let mut last = last.lock().expect("no thread that holds it panics");
@@ -130,6 +131,7 @@ fn from_peer(
             return Ok(());
         }
         sender.send(&Taken(sequence))?;
+        visit.ends();
     }
     Ok(())
 }
@@ -149,28 +151,41 @@ fn follows(before: &mut u64, sequence: u64) -> Option<bool> {
 fn from_client(
     mut sender: Sender,
     mut receiver: Receiver,
+    visit: &Arc<Visit>,
     arrivals: &SyncSender<Arrival>,
 ) -> Result<(), WireError> {
-    let (answers, outgoing) = std::sync::mpsc::channel::<Answer>();
+    let (answers, outgoing) = std::sync::mpsc::channel::<Option<Answer>>();
     let open = Arc::<Open>::default();
-    let door = Arc::new(ClientDoor { answers, open: Arc::clone(&open) });
-    std::thread::spawn(move || {
-        while let Ok(answer) = outgoing.recv() {
+    let door = Arc::new(ClientDoor { answers: answers.clone(), open: Arc::clone(&open) });
+    let writing = Arc::clone(visit);
+    std::thread::Builder::new().spawn(move || {
+        while let Ok(Some(answer)) = outgoing.recv() {
             let is_sent = sender.send(&answer).is_ok();
+            writing.ends();
             open.answered();
             if !is_sent {
                 break;
             }
         }
         sender.close();
-        // Lets the threads that wait for room know that the connection has ended.
-        while outgoing.recv().is_ok() {
-            open.answered();
-        }
-    });
+        open.end();
+    })?;
+    let read = read_asks(&mut receiver, visit, arrivals, &door);
+    // Answers may take long yet, and hold neither the connection nor its thread.
+    let _ = answers.send(None);
+    read
+}
+
+fn read_asks(
+    receiver: &mut Receiver,
+    visit: &Visit,
+    arrivals: &SyncSender<Arrival>,
+    door: &Arc<ClientDoor>,
+) -> Result<(), WireError> {
     while let Some(ask) = receiver.receive::<Ask>()? {
         door.open.wait_for_room();
-        if arrivals.send(Arrival::Ask { ask, door: Arc::clone(&door) }).is_err() {
+        visit.begins();
+        if arrivals.send(Arrival::Ask { ask, door: Arc::clone(door) }).is_err() {
             return Ok(());
         }
     }
