@@ -107,8 +107,45 @@ fn found(moves: &Moves) -> Vec<(Status, String)> {
     found.extend(limited.map(|text| (Status::AtRisk, text)));
     found.extend(moves.splits.iter().map(|text| (Status::Unknown, text.clone())));
     found.extend(moves.halts.iter().map(|text| (Status::AtRisk, text.clone())));
+    found.extend(full_now(moves));
     found.extend(too_full(moves));
+    found.extend(unsized_gains(moves));
     found
+}
+
+/// Devices that are full now, and are to lose something: until then they take no writes.
+fn full_now(moves: &Moves) -> Option<(Status, String)> {
+    let full = moves.safety.limits.full;
+    let is_full = |device: &&DeviceMoves| device.fill().is_some_and(|(now, then)| now > full && then < now);
+    let devices: Vec<&DeviceMoves> = moves.devices.values().filter(is_full).collect();
+    let fullest = devices.first()?;
+    let (now, more) = (percent(fullest.fill()?.0), devices.len() - 1);
+    let more = if more == 0 { String::new() } else { format!(", and {more} more") };
+    Some((
+        Status::NotSafe,
+        format!(
+            "{} is {now} full now, above full ({}){more}: Ceph stops writes to its pools until enough has left",
+            fullest.name,
+            percent(full)
+        ),
+    ))
+}
+
+/// Devices that are to get more, and whose size is not known although that of others is.
+fn unsized_gains(moves: &Moves) -> Option<(Status, String)> {
+    let any = moves.devices.values().any(|device| device.fill().is_some());
+    let gains =
+        |device: &&DeviceMoves| any && device.fill().is_none() && device.target_bytes > device.present_bytes;
+    let devices: Vec<&DeviceMoves> = moves.devices.values().filter(gains).collect();
+    let first = devices.first()?;
+    let who = match devices.len() {
+        1 => format!("the size and usage of {} are", first.name),
+        count => format!("the sizes and usage of {count} devices, such as {}, are", first.name),
+    };
+    Some((
+        Status::Unknown,
+        format!("{who} not known, so neither is whether they have room for what moves there"),
+    ))
 }
 
 /// Devices that come above the limit, or get further above it, in words.
@@ -146,8 +183,10 @@ fn too_full(moves: &Moves) -> Option<(Status, String)> {
     let more = fills().filter(|(_, fill)| *fill > limits.nearfull).count() - 1;
     let more = if more == 0 { String::new() } else { format!(", and {more} more above nearfull") };
     let status = if level == FillLevel::Full { Status::NotSafe } else { Status::AtRisk };
+    let stays = fullest.fill().is_some_and(|(now, then)| now == then);
     let (fill, limit) = (percent(fill), percent(limit));
-    Some((status, format!("{} would be {fill} full, above {name} ({limit}){more}", fullest.name)))
+    let verb = if stays { "is" } else { "would be" };
+    Some((status, format!("{} {verb} {fill} full, above {name} ({limit}){more}", fullest.name)))
 }
 
 /// The effects on devices that would be too full, per limit.

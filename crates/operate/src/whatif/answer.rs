@@ -179,7 +179,10 @@ fn course(view: &View<'_>, what: &str) -> Vec<Step> {
         true => vec![(0.0, Step::at(0.0, what))],
         false => observed.course.chunk_by(|one, next| one.0 == next.0).map(made).collect(),
     };
-    let [detection, down_out, start] = observed.waited.unwrap_or_default();
+    let [mut detection, mut down_out, start] = observed.waited.unwrap_or_default();
+    if observed.lasts {
+        (detection, down_out) = (0.0, 0.0);
+    }
     let mut at = 0.0;
     for (span, step) in [(detection, "detected"), (down_out, "marked out"), (start, "the first object moves")]
     {

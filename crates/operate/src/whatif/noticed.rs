@@ -43,6 +43,13 @@ pub(super) fn all(ready: &Ready, recovery: &Recovery<'_>) -> Vec<Noticed> {
     recovery.struck.iter().map(of).collect()
 }
 
+/// Whether nothing of what fails first is ever marked out.
+pub(super) fn stays_in(recovery: &Recovery<'_>) -> bool {
+    let first = recovery.struck.first().map(|struck| struck.at);
+    let mut at_first = recovery.struck.iter().filter(|struck| Some(struck.at) == first);
+    first.is_some() && at_first.all(|struck| recovery.moments_of(struck).1.is_none())
+}
+
 /// The steps of a course up to a time, of failures that are detected and of devices that are marked out: each
 /// only where it is asked for.
 pub(super) fn steps(all: &[Noticed], until: f64, [detected, out]: [bool; 2]) -> Vec<(f64, Step)> {

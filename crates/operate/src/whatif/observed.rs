@@ -233,7 +233,7 @@ fn in_order(
         down: ready.down.clone(),
         steps,
         paced: ready.real.paced(),
-        stays_in: staged.struck.first().is_some_and(|first| recovery.moments_of(first).1.is_none()),
+        stays_in: noticed::stays_in(&recovery),
     };
     let seen = Seen {
         moves,
@@ -372,7 +372,8 @@ fn affected(ready: &Ready) -> Option<[u64; 2]> {
 fn waited(ready: &Ready, (recovery, recovered): (&Recovery<'_>, &Recovered)) -> [f64; 3] {
     let Waiting { detection, down_out, peering, .. } = ready.real.waiting();
     let first = ready.staged.struck.first().map(|struck| struck.at);
-    let given_up = ready.staged.struck.first().is_some_and(|struck| recovery.moments_of(struck).1.is_some());
+    let at_first = ready.staged.struck.iter().filter(|struck| Some(struck.at) == first);
+    let given_up = at_first.into_iter().any(|struck| recovery.moments_of(struck).1.is_some());
     let moves = transfer(recovered).map(|_| recovered.first_transfer);
     // After this span, and after peering, objects have begun to move at the earliest.
     let passes = |span: SimSpan| {

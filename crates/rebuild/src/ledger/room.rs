@@ -48,6 +48,12 @@ impl Ledger<'_> {
         let has = |aim: &DeviceId| old.contains(aim) || holders.contains(aim) || self.held(record, *aim);
         let new = |aim: &&DeviceId| **aim != NOWHERE && !has(aim);
         let targets = || aims.iter().filter(new).map(|aim| aim.index());
+        // A shard that takes the place of another one on its device is copied there too.
+        let moves_within = |aim: &&DeviceId| **aim != NOWHERE && holders.contains(aim);
+        let is_full = |aim: &DeviceId| standing.used[aim.index()] > standing.limit[aim.index()];
+        if aims.iter().filter(moves_within).any(is_full) {
+            return false;
+        }
         if targets().any(|target| standing.used[target].saturating_add(bytes) > standing.limit[target]) {
             return false;
         }
