@@ -1,14 +1,15 @@
 //! Finds the explicit mappings (`pg_upmap`, `pg_upmap_items`) that the monitors drop when the map changes.
 //!
 //! Follows `OSDMap::check_pg_upmaps` and `CrushWrapper::verify_upmap` of Ceph 16.2: a mapping is dropped if
-//! its group no longer exists, if it puts two copies into one failure domain, if it leaves the tree that the
-//! rule takes, or if one of its devices is not in the map or has no weight; of a list of swaps only those
-//! are dropped whose source is not in use, or whose target is out. It does not look at steps of
-//! multi-step-retry rules (nor does it in 20), so the mappings of their pools may put more copies into a
-//! failure domain than the rule would.
+//! its group no longer exists or is about to be merged, if it puts two copies into one failure domain, if it
+//! leaves the tree that the rule takes, or if one of its devices is not in the map or has no weight; of a
+//! list of swaps only those are dropped whose source is not in use, or whose target is out. It does not look
+//! at steps of multi-step-retry rules (nor does it in 20), so the mappings of their pools may put more copies
+//! into a failure domain than the rule would.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use towtank_placement::crush::objects::stable_mod;
 use towtank_placement::crush::pools::{Overlay, PgId, Placer, Pool};
 use towtank_placement::crush::{ItemId, Map, NONE, Step};
 
@@ -52,6 +53,16 @@ pub fn drop_broken(cluster: &mut Cluster) -> usize {
         dropped += usize::from(before != after);
     }
     dropped
+}
+
+/// Drops the mappings of a pool of groups that are merged into others, until it has so many, and of those
+/// that take them in: monitors drop both when a merge is due.
+pub fn drop_merged(cluster: &mut Cluster, pool: &Pool, pg_num: u32) {
+    let merged: BTreeSet<u32> = (pg_num..pool.pg_num).map(|seed| stable_mod(seed, pg_num)).collect();
+    let stays =
+        |group: &PgId| group.pool != pool.id || (group.seed < pg_num && !merged.contains(&group.seed));
+    cluster.overlay.upmap.retain(|group, _| stays(group));
+    cluster.overlay.upmap_items.retain(|group, _| stays(group));
 }
 
 type Kept = (Option<Vec<ItemId>>, Vec<(ItemId, ItemId)>);

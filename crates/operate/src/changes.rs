@@ -391,7 +391,9 @@ impl Editor<'_> {
         let placed = self.pool(name)?.placed;
         // From 14 on a new number of groups is one of places too, where both were the same.
         let both = placed.pgp_num == placed.pg_num && count > placed.pg_num;
-        if self.pool(name)?.set_pg_num(count) {
+        let follows = self.pool(name)?.set_pg_num(count);
+        upmaps::drop_merged(self.cluster, &placed, count);
+        if follows {
             self.warnings.push(Warning::note(format!(
                 "`pgp_num` of pool `{name}` follows `pg_num` down to {count}: groups are moved together, then merged"
             )));
