@@ -76,7 +76,7 @@ pub fn answer(view: &View<'_>) -> Answer {
         if let Some(causes) = why(kept) {
             answer.push(Label::Limit, causes);
         }
-        let settled = settled(kept).map_or("", |_| ", from when all copies are in their places");
+        let settled = settled(kept).map_or("", |_| ", from when all copies are where the map puts them");
         answer.push(Label::Also, cost(whole) + settled);
     }
     answer.push(Label::Try, remedy(view));

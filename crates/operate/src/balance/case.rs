@@ -68,7 +68,9 @@ impl Ready {
         let asked = Asked::default();
         let Targets { mut reached, splits } = Targets::of(&cluster, &osd_dump, &asked, &mut warnings);
         // The monitors look at explicit mappings again with each new map.
-        reached.iter_mut().for_each(|end| drop(upmaps::drop_broken(end)));
+        if let Some(end) = &mut reached {
+            upmaps::drop_broken(end);
+        }
         let flags = ClusterFlags::of((&cluster, &osd_dump), &asked, draft, &mut warnings)?;
         warnings.extend(flags.of_moves().map(Warning::danger));
         let destinations = destinations(&scenario, &cluster, draft)?;

@@ -29,7 +29,8 @@ impl Time {
 pub(super) fn interval(time: f64, [low, high]: [f64; 2]) -> Option<String> {
     let shown = human::Shown::fitting(time, "s");
     let differ = shown.digits(low) != shown.digits(high);
-    differ.then(|| format!("{} to {}", shown.digits(low), shown.quantity(high)))
+    let fits = shown.fits(low) && shown.fits(high);
+    differ.then(|| if fits { shown.range(low, high) } else { human::range(low, high, "s") })
 }
 
 /// The time of a scenario of `whatif` with these files, or why it is not known.
