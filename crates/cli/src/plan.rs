@@ -14,8 +14,8 @@ use crate::{replaced, screen};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Commands<'a>(pub &'a Path);
 
-/// What must be known before the commands are run, as comments: a state that is not safe or not known, and what
-/// the plan leaves out. Empty where there is nothing of it.
+/// What must be known before the commands are run, as comments: a state that is not safe or not known, and
+/// what the plan leaves out. Empty where there is nothing of it.
 fn head(report: &Report) -> String {
     let graver = |standing: &&Standing| standing.status() > Status::AtRisk;
     let verdict = report.answer.verdict.as_ref().filter(graver).map(Standing::sentence);

@@ -158,8 +158,8 @@ pub(crate) fn small_range(measure: &str, low: f64, high: f64) -> Option<String> 
     Some(if low == high { low } else { format!("{high} to {low}") })
 }
 
-/// Quantities that one sentence compares, all in one unit: `0.86 min` and `1.19 min`. Where no unit suits all of
-/// them, each has its own: `1 h` and `100 d`.
+/// Quantities that one sentence compares, all in one unit: `0.86 min` and `1.19 min`. Where no unit suits all
+/// of them, each has its own: `1 h` and `100 d`.
 #[must_use]
 pub fn alike<const N: usize>(values: [f64; N], unit: &str) -> [String; N] {
     match middle(&values, unit) {
@@ -168,8 +168,8 @@ pub fn alike<const N: usize>(values: [f64; N], unit: &str) -> [String; N] {
     }
 }
 
-/// A range in one unit, where one suits both ends: `3.92 to 4.04 s`. Ends that are shown with the same digits are
-/// shown once.
+/// A range in one unit, where one suits both ends: `3.92 to 4.04 s`. Ends that are shown with the same digits
+/// are shown once.
 #[must_use]
 pub fn range(low: f64, high: f64, unit: &str) -> String {
     match middle(&[low, high], unit) {
@@ -178,8 +178,8 @@ pub fn range(low: f64, high: f64, unit: &str) -> String {
     }
 }
 
-/// The unit that fits the middle of the smallest and the largest value, by their ratio; none if it does not suit
-/// all of them.
+/// The unit that fits the middle of the smallest and the largest value, by their ratio; none if it does not
+/// suit all of them.
 fn middle(values: &[f64], unit: &str) -> Option<Shown> {
     let sizes = || values.iter().map(|value| value.abs()).filter(|size| size.is_finite() && *size > 0.0);
     let (least, most) = (sizes().fold(f64::INFINITY, f64::min), sizes().fold(0.0, f64::max));

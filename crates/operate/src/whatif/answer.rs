@@ -343,7 +343,7 @@ fn what_moves(view: &View<'_>) -> String {
         return what_is_written(view);
     }
     if moves.moved_shards == 0 {
-        // By the exports, which may disagree, groups are in their places in the end, but not at the beginning.
+        // By exports that disagree, groups are in their places in the end, but not at the beginning.
         return if view.some("written_bytes") { what_is_written(view) } else { "nothing".to_owned() };
     }
     let objects = view.value("moved_objects").unwrap_or(0.0);
