@@ -1,11 +1,11 @@
 //! Finds the explicit mappings (`pg_upmap`, `pg_upmap_items`) that the monitors drop when the map changes.
 //!
 //! Follows `OSDMap::check_pg_upmaps` and `CrushWrapper::verify_upmap` of Ceph 16.2: a mapping is dropped if
-//! its group no longer exists, if it puts two copies into one failure domain, if it leaves the tree that the
-//! rule takes, or if one of its devices is not in the map or has no weight; of a list of swaps only those
-//! are dropped whose source is not in use, or whose target is out. It does not look at steps of
-//! multi-step-retry rules (nor does it in 20), so the mappings of their pools may put more copies into a
-//! failure domain than the rule would.
+//! its group no longer exists or is about to be merged, if it puts two copies into one failure domain, if it
+//! leaves the tree that the rule takes, or if one of its devices is not in the map or has no weight; of a
+//! list of swaps only those are dropped whose source is not in use, or whose target is out. It does not look
+//! at steps of multi-step-retry rules (nor does it in 20), so the mappings of their pools may put more copies
+//! into a failure domain than the rule would.
 
 use std::collections::{BTreeMap, BTreeSet};
 

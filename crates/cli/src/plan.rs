@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use towtank::{Scenario, Trouble};
-use towtank_report::Report;
+use towtank_report::{Label, Report, Standing, Status};
 use towtank_scenario::Problem;
 
 use crate::args::RunFlags;
@@ -13,6 +13,16 @@ use crate::{replaced, screen};
 /// Where the commands of the plan go.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Commands<'a>(pub &'a Path);
+
+/// What must be known before the commands are run, as comments: a state that is not safe or not known, and
+/// what the plan leaves out. Empty where there is nothing of it.
+fn head(report: &Report) -> String {
+    let graver = |standing: &&Standing| standing.status() > Status::AtRisk;
+    let verdict = report.answer.verdict.as_ref().filter(graver).map(Standing::sentence);
+    let left_out = report.answer.lines.iter().filter(|line| line.label == Label::LeavesOut);
+    let left_out = left_out.map(|line| format!("{}: {}", line.label.word(), line.text));
+    verdict.into_iter().chain(left_out).map(|line| format!("# {line}\n")).collect()
+}
 
 impl Commands<'_> {
     /// Refuses, before the runs, what has no single plan.
@@ -61,14 +71,14 @@ impl Commands<'_> {
         self.0 == Path::new("-")
     }
 
-    /// Writes the commands that the report lists, one per line.
+    /// Writes the commands that the report lists, one per line, below what must be known before they are run.
     ///
     /// # Errors
     /// If the file cannot be written, or is an input.
     pub fn write(self, report: &Report, scenario: &Scenario, quiet: bool) -> Result<(), Trouble> {
         let lines: Vec<String> =
             report.commands().map_or(Vec::new(), |all| all.map(|command| format!("{command}\n")).collect());
-        let text = lines.concat();
+        let text = head(report) + &lines.concat();
         if self.are_printed() {
             return screen::print(&text)
                 .map_err(|error| Trouble::failed(format!("cannot write to stdout: {error}")));

@@ -389,6 +389,10 @@ impl Editor<'_> {
     fn pg_num(&mut self, text: &str) -> Result<(), Fault> {
         let (name, count) = groups_asked(text)?;
         let placed = self.pool(name)?.placed;
+        // A pool that has more has them with a limit that was raised.
+        if count > POOL_GROUPS_MAX.max(placed.pg_num) {
+            return Err(too_many_groups(&count.to_string()));
+        }
         // From 14 on a new number of groups is one of places too, where both were the same.
         let both = placed.pgp_num == placed.pg_num && count > placed.pg_num;
         if self.pool(name)?.set_pg_num(count) {
@@ -408,10 +412,14 @@ impl Editor<'_> {
         let (name, count) = groups_asked(text)?;
         let pool = &mut self.pool(name)?.placed;
         if count > pool.pg_num {
-            return Err(Fault::new(
-                format!("pool `{name}` has only {} groups, so its `pgp_num` cannot be {count}", pool.pg_num),
-                format!("raise `pg_num` too, at the same time or before: --pg-num {name}={count}"),
-            ));
+            let hint = match count > POOL_GROUPS_MAX {
+                true => format!("set at most {}", pool.pg_num),
+                false => format!("raise `pg_num` too, at the same time or before: --pg-num {name}={count}"),
+            };
+            let groups = pool.pg_num;
+            let message =
+                format!("pool `{name}` has only {groups} groups, so its `pgp_num` cannot be {count}");
+            return Err(Fault::new(message, hint));
         }
         pool.pgp_num = count;
         self.words.push(format!("{name} with pgp_num {count}"));
@@ -499,14 +507,28 @@ impl Editor<'_> {
     }
 }
 
+/// `mon_max_pool_pg_num`, above which the monitors refuse a `pg_num`.
+const POOL_GROUPS_MAX: u32 = 65_536;
+
 fn groups_asked(text: &str) -> Result<(&str, u32), Fault> {
     const EXAMPLE: &str = "rbd=128";
     let (name, value) = assignment(text, EXAMPLE)?;
-    let count: u32 = number(value, "number of groups", EXAMPLE)?;
+    let is_number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+    let count: u32 = match value.parse::<u32>() {
+        Err(_) if is_number => return Err(too_many_groups(value)),
+        _ => number(value, "number of groups", EXAMPLE)?,
+    };
     if count == 0 {
         return Err(Fault::new("a pool has at least 1 group", "write a number from 1"));
     }
     Ok((name, count))
+}
+
+fn too_many_groups(count: &str) -> Fault {
+    Fault::new(
+        format!("Ceph refuses {count} groups of a pool, more than {POOL_GROUPS_MAX} (`mon_max_pool_pg_num`)"),
+        format!("set at most {POOL_GROUPS_MAX}"),
+    )
 }
 
 /// A parsed text such as `h9=4x3.6:ssd@rack1`.
@@ -548,7 +570,12 @@ fn check_groups(draft: &Draft, after: &Cluster) -> Problems {
     let groups: u64 = after.pools.iter().map(|pool| u64::from(pool.placed.pg_num)).sum();
     if groups > GROUPS_MAX {
         let message = format!("the pools would have {groups} groups, but the limit is {GROUPS_MAX}");
-        problems.refuse(draft, "pg_num", message, "set fewer");
+        problems.refuse(
+            draft,
+            "pg_num",
+            message,
+            format!("set `pg_num` so that all pools have at most {GROUPS_MAX}"),
+        );
     }
     problems
 }

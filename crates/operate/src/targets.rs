@@ -26,25 +26,38 @@ fn changing(dump: &OsdDump) -> impl Iterator<Item = Changing<'_>> {
     })
 }
 
-/// Warns that the rest of each change is left out.
-pub(crate) fn left_out(dump: &OsdDump) -> Vec<Warning> {
-    let warning = |Changing { pool, key, now, target }: Changing<'_>| {
-        Warning::unknown(format!(
-            "what becomes of pool `{}`, whose `{key}` is changing from {now} to {target}: {now} is used, and what moves until \
-             {target} is left out",
-            pool.name
-        ))
-    };
-    changing(dump).map(warning).collect()
-}
-
 /// What the manager goes on with by itself.
 #[derive(Debug, Default)]
 pub(crate) struct Targets {
     /// The cluster in the end, where its groups get other places.
     pub reached: Option<Cluster>,
-    /// Pools whose groups are split further, in words: what moves afterwards is not known.
-    pub splits: Option<String>,
+    /// Pools whose groups are split further: what moves afterwards is not known.
+    pub splits: Vec<Split>,
+}
+
+/// A pool whose groups are split further.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Split {
+    pub pool: i64,
+    name: String,
+    now: u32,
+    target: u32,
+}
+
+impl Split {
+    /// What is going on: `pg_num` of pool `rbd` is changing from 256 to 512.
+    pub(crate) fn change(&self) -> String {
+        let Split { name, now, target, .. } = self;
+        format!("`pg_num` of pool `{name}` is changing from {now} to {target}")
+    }
+
+    fn not_known(&self) -> String {
+        let Split { name, now, target, .. } = self;
+        format!(
+            "what moves when the groups of pool `{name}` are split, whose `pg_num` is changing from {now} to {target} \
+             (--pg-num {name}={target} splits them at once)"
+        )
+    }
 }
 
 impl Targets {
@@ -58,11 +71,7 @@ impl Targets {
                 continue;
             }
             if key == "pg_num" && target > now {
-                let name = &pool.name;
-                splits.push(format!(
-                    "what moves when the groups of pool `{name}` are split, whose `pg_num` is changing from {now} to {target} \
-                     (--pg-num {name}={target} splits them at once)"
-                ));
+                splits.push(Split { pool: pool.id, name: pool.name.clone(), now, target });
                 continue;
             }
             let cluster: &mut Cluster = reached.get_or_insert_with(|| start.clone());
@@ -85,6 +94,12 @@ impl Targets {
         if let Some(reached) = &mut reached {
             upmaps::drop_merging(start, reached);
         }
-        Targets { reached, splits: (!splits.is_empty()).then(|| splits.join("; ")) }
+        Targets { reached, splits }
+    }
+
+    /// What is not known of what moves, in words.
+    pub(crate) fn not_known(&self) -> Option<String> {
+        let said: Vec<String> = self.splits.iter().map(Split::not_known).collect();
+        (!said.is_empty()).then(|| said.join("; "))
     }
 }

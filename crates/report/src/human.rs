@@ -158,18 +158,33 @@ pub(crate) fn small_range(measure: &str, low: f64, high: f64) -> Option<String> 
     Some(if low == high { low } else { format!("{high} to {low}") })
 }
 
-/// Quantities that one sentence compares, all in the unit of the largest: `0.86 min` and `1.19 min`.
+/// Quantities that one sentence compares, all in one unit: `0.86 min` and `1.19 min`. Where no unit suits all
+/// of them, each has its own: `1 h` and `100 d`.
 #[must_use]
 pub fn alike<const N: usize>(values: [f64; N], unit: &str) -> [String; N] {
-    let sizes = values.iter().map(|value| value.abs()).filter(|size| size.is_finite());
-    let shown = Shown::fitting(sizes.fold(0.0, f64::max), unit);
-    values.map(|value| shown.quantity(value))
+    match middle(&values, unit) {
+        Some(shown) => values.map(|value| shown.quantity(value)),
+        None => values.map(|value| quantity(value, unit)),
+    }
 }
 
-/// A range in one unit: `3.92 to 4.04 s`. Ends that are shown with the same digits are shown once.
+/// A range in one unit, where one suits both ends: `3.92 to 4.04 s`. Ends that are shown with the same digits
+/// are shown once.
 #[must_use]
 pub fn range(low: f64, high: f64, unit: &str) -> String {
-    Shown::fitting(low.abs().max(high.abs()), unit).range(low, high)
+    match middle(&[low, high], unit) {
+        Some(shown) => shown.range(low, high),
+        None => format!("{} to {}", quantity(low, unit), quantity(high, unit)),
+    }
+}
+
+/// The unit that fits the middle of the smallest and the largest value, by their ratio; none if it does not
+/// suit all of them.
+fn middle(values: &[f64], unit: &str) -> Option<Shown> {
+    let sizes = || values.iter().map(|value| value.abs()).filter(|size| size.is_finite() && *size > 0.0);
+    let (least, most) = (sizes().fold(f64::INFINITY, f64::min), sizes().fold(0.0, f64::max));
+    let shown = Shown::fitting(if most > 0.0 { least.sqrt() * most.sqrt() } else { 0.0 }, unit);
+    sizes().all(|size| shown.fits(size)).then_some(shown)
 }
 
 fn with_unit(digits: &str, unit: &str) -> String {
@@ -323,6 +338,13 @@ mod tests {
         // One by one, these have two units.
         assert_eq!([51.52, 71.52].map(|time| quantity(time, "s")), ["51.52 s", "1.192 min"]);
         assert_eq!(alike([51.52, 71.52], "s"), ["0.8587 min", "1.192 min"]);
+        // About an hour beside a day is no small part of a day, and beside many days it has its own unit.
+        assert_eq!(alike([3_696.0, 86_400.0], "s"), ["1.027 h", "24 h"]);
+        assert_eq!(alike([3_600.0, 8.64e6], "s"), ["1 h", "100 d"]);
+        assert_eq!(
+            [range(3_696.0, 86_400.0, "s"), range(3_600.0, 8.64e6, "s")],
+            ["1.027 to 24 h", "1 h to 100 d"]
+        );
         assert_eq!(alike([0.0, f64::NAN, 900.0], "bytes"), ["0 B", "– B", "900 B"]);
         assert_eq!(heading("mean_wait"), "Mean wait");
         assert_eq!(heading(""), "");

@@ -6,12 +6,13 @@
 
 use std::collections::BTreeMap;
 
-use towtank_placement::crush::pools::{FULL, PgId};
-use towtank_placement::crush::{Fault, ItemId, NONE, RuleKind};
+use towtank_placement::crush::objects::stable_mod;
+use towtank_placement::crush::pools::{FULL, GroupPlacement, PgId};
+use towtank_placement::crush::{Fault, ItemId, Map, NONE, RuleKind};
 
 use super::ideal::{Picked, shares};
 use super::shape::Shape;
-use crate::cluster::{Cluster, Group};
+use crate::cluster::{Cluster, Group, PoolState};
 use crate::fill::FillLimits;
 use crate::gains::{Gains, differs};
 use crate::laid_out::LaidOut;
@@ -60,6 +61,8 @@ pub struct PoolSpread {
     pub shards: u64,
     /// Their bytes.
     pub shard_bytes: u64,
+    /// Groups that it has now and that are merged or get another place, because their numbers are changing.
+    pub changing: u64,
 }
 
 /// A group where the map puts it.
@@ -79,6 +82,8 @@ pub struct Placed {
     pub up: Vec<ItemId>,
     /// Whether it serves its clients from these devices; groups that are moving or broken are not planned.
     pub settled: bool,
+    /// Whether its place is changing, or others are merged into it, because numbers of groups are changing.
+    pub changes: bool,
     /// Bytes of each copy or shard.
     pub shard: u64,
     /// Bytes that each copy or shard grows by if the pool grows by one byte.
@@ -151,6 +156,24 @@ impl Load {
     }
 }
 
+/// Bytes, and copies and shards, that devices hold now.
+type Present = BTreeMap<ItemId, (u64, u64)>;
+
+/// A group as it is now, and the one that it is in the end.
+struct Unit<'a> {
+    /// Index of its pool.
+    pool: usize,
+    seed: u32,
+    group: &'a Group,
+    /// The number of the group that it is in the end.
+    target: u32,
+    /// Its place now, where that may be another one.
+    was: Option<&'a GroupPlacement>,
+    place: GroupPlacement,
+    /// Index of the first group of its pool.
+    first: usize,
+}
+
 /// Groups between two questions whether to go on.
 const GROUPS_PER_LOOK: usize = 1_024;
 
@@ -167,69 +190,118 @@ impl Spread {
         limits: FillLimits,
         goes_on: &mut dyn FnMut(f64) -> bool,
     ) -> Result<Option<Spread>, Fault> {
+        Spread::reached((cluster, cluster), limits, goes_on)
+    }
+
+    /// The same of a cluster whose numbers of groups and places are changing: what it holds now, where it is
+    /// to be in the end. Groups that are merged count as the one that they become.
+    ///
+    /// # Errors
+    /// The fault of an invalid map.
+    pub fn reached(
+        (now, end): (&Cluster, &Cluster),
+        limits: FillLimits,
+        goes_on: &mut dyn FnMut(f64) -> bool,
+    ) -> Result<Option<Spread>, Fault> {
         let mut spread = Spread {
-            pools: pools_of(cluster),
+            pools: now.pools.iter().zip(&end.pools).map(|(now, then)| pool_of(&end.map, now, then)).collect(),
             groups: Vec::new(),
             devices: BTreeMap::new(),
             limits,
             disagreeing: (0, None),
             pending_bytes: 0,
         };
-        let total: usize = cluster.pools.iter().map(|pool| pool.groups.len()).sum();
-        let mut laid_out = LaidOut::new(cluster)?;
-        let mut present: BTreeMap<ItemId, (u64, u64)> = BTreeMap::new();
-        for (at, pool) in cluster.pools.iter().enumerate() {
-            law_of_groups(pool);
-            let coded = pool.placed.kind == RuleKind::Erasure;
+        let total: usize = now.pools.iter().map(|pool| pool.groups.len()).sum();
+        let mut laid_out = LaidOut::new(end)?;
+        let mut before = if std::ptr::eq(now, end) { None } else { Some(LaidOut::new(now)?) };
+        let mut present: Present = BTreeMap::new();
+        let mut done = 0;
+        for (at, (pool, then)) in now.pools.iter().zip(&end.pools).enumerate() {
+            law_of_groups(pool, then);
+            let first = spread.groups.len();
             let groups: Vec<(u32, &Group)> = (0..).zip(&pool.groups).collect();
             for groups in groups.chunks(GROUPS_PER_LOOK) {
-                if !goes_on(spread.groups.len() as f64 / total.max(1) as f64) {
+                if !goes_on(done as f64 / total.max(1) as f64) {
                     return Ok(None);
                 }
+                done += groups.len();
                 let seeds: Vec<u32> = groups.iter().map(|&(seed, _)| seed).collect();
-                let places = laid_out.place_all(&pool.placed, &seeds);
-                for (&(seed, group), place) in groups.iter().zip(places) {
-                    let held = group.acting.as_ref().unwrap_or(&place.acting.devices);
-                    let up = place.up.devices;
-                    let shard = group.bytes.div_ceil(u64::from(pool.data_shards));
-                    for id in real(held) {
-                        let here = present.entry(id).or_default();
-                        *here = (here.0 + shard, here.1 + 1);
-                    }
-                    spread.pending_bytes += Gains::between(held, &up, coded).gained.len() as u64 * shard;
-                    if group.up.as_ref().is_some_and(|stated| differs(stated, &up, coded)) {
-                        spread.disagreeing.0 += 1;
-                        let id = PgId { pool: pool.placed.id, seed };
-                        spread.disagreeing.1.get_or_insert_with(|| id.to_string());
-                    }
-                    let part = part_of_hashes(seed, pool.placed.pg_num) as f64 / (1u64 << 32) as f64;
-                    let sound = group.stated.is_none_or(|state| {
-                        !(state.lost || state.incomplete || state.inactive || state.unknown)
-                    });
-                    let settled = sound && !differs(held, &up, coded);
-                    let raw = place.raw.devices;
-                    let plain = real(&raw).filter(|id| cluster.serves(*id)).collect();
-                    let growth = part / f64::from(pool.data_shards);
-                    let mapped = mapped(cluster, PgId { pool: pool.placed.id, seed }, &raw);
-                    spread.groups.push(Placed {
-                        pool: at,
-                        seed,
-                        plain,
-                        raw,
-                        mapped,
-                        up,
-                        settled,
-                        shard,
-                        growth,
-                    });
+                let targets: Vec<u32> =
+                    seeds.iter().map(|seed| stable_mod(*seed, then.placed.pg_num)).collect();
+                let was = before.as_mut().map(|before| before.place_all(&pool.placed, &seeds));
+                let places = laid_out.place_all(&then.placed, &targets);
+                for (index, (&(seed, group), place)) in groups.iter().zip(places).enumerate() {
+                    let target = targets[index];
+                    let was = was.as_ref().map(|was| &was[index]);
+                    let unit = Unit { pool: at, seed, group, target, was, place, first };
+                    spread.add(unit, (pool, end), &mut present);
                 }
             }
         }
-        spread.note_devices(cluster, &present);
+        spread.note_devices(end, &present);
         Ok(Some(spread))
     }
 
-    fn note_devices(&mut self, cluster: &Cluster, present: &BTreeMap<ItemId, (u64, u64)>) {
+    /// Adds a group as it is now to the one that it is in the end.
+    fn add(&mut self, unit: Unit<'_>, (pool, end): (&PoolState, &Cluster), present: &mut Present) {
+        let Unit { group, place, .. } = unit;
+        let coded = pool.placed.kind == RuleKind::Erasure;
+        let was = unit.was.unwrap_or(&place);
+        let held = group.acting.as_ref().unwrap_or(&was.acting.devices);
+        let up = &place.up.devices;
+        let shard = group.bytes.div_ceil(u64::from(pool.data_shards));
+        for id in real(held) {
+            let here = present.entry(id).or_default();
+            *here = (here.0 + shard, here.1 + 1);
+        }
+        self.pending_bytes += Gains::between(held, up, coded).gained.len() as u64 * shard;
+        if group.up.as_ref().is_some_and(|stated| differs(stated, &was.up.devices, coded)) {
+            self.disagreeing.0 += 1;
+            let id = PgId { pool: pool.placed.id, seed: unit.seed };
+            self.disagreeing.1.get_or_insert_with(|| id.to_string());
+        }
+        if unit.seed != unit.target {
+            let whole = &mut self.groups[unit.first + unit.target as usize];
+            whole.shard += shard;
+            whole.settled = false;
+            let counted = !std::mem::replace(&mut whole.changes, true);
+            self.pools[unit.pool].changing += 1 + u64::from(counted);
+            return;
+        }
+        let changes = differs(&was.up.devices, up, coded);
+        self.pools[unit.pool].changing += u64::from(changes);
+        let pg_num = self.pools[unit.pool].pg_num;
+        let part = part_of_hashes(unit.seed, pg_num) as f64 / (1u64 << 32) as f64;
+        let sound = group
+            .stated
+            .is_none_or(|state| !(state.lost || state.incomplete || state.inactive || state.unknown));
+        let settled = sound && !changes && !differs(held, up, coded);
+        let raw = place.raw.devices;
+        self.groups.push(Placed {
+            pool: unit.pool,
+            seed: unit.seed,
+            plain: real(&raw).filter(|id| end.serves(*id)).collect(),
+            mapped: mapped(end, PgId { pool: pool.placed.id, seed: unit.seed }, &raw),
+            raw,
+            up: place.up.devices,
+            settled,
+            changes,
+            shard,
+            growth: part / f64::from(pool.data_shards),
+        });
+    }
+
+    /// Leaves all groups of a pool where they are: no move of them is planned.
+    pub fn keep_pool(&mut self, id: i64) {
+        let Some(at) = self.pools.iter().position(|pool| pool.id == id) else { return };
+        let pool = &mut self.pools[at];
+        pool.changing = u64::from(pool.pg_num);
+        for group in self.groups.iter_mut().filter(|group| group.pool == at) {
+            (group.settled, group.changes) = (false, true);
+        }
+    }
+
+    fn note_devices(&mut self, cluster: &Cluster, present: &Present) {
         let hosts = cluster.hosts();
         let map = &cluster.map;
         let held = self.groups.iter().flat_map(Placed::held);
@@ -355,10 +427,12 @@ impl PoolSpread {
     }
 }
 
-/// A pool has as many groups as `pg_num` says: their parts of it add up only then.
-fn law_of_groups(pool: &crate::cluster::PoolState) {
+/// A pool has as many groups as `pg_num` says, and no more in the end: their parts of it add up only then.
+fn law_of_groups(pool: &PoolState, then: &PoolState) {
     let (groups, pg_num) = (pool.groups.len(), pool.placed.pg_num);
     assert!(groups == pg_num as usize, "a pool has as many groups as it says: {groups} of {pg_num}");
+    let end = then.placed.pg_num;
+    assert!(end <= pg_num, "groups are merged, and what becomes of a split is not known: {pg_num} to {end}");
 }
 
 /// The devices of a group with its explicit mappings, up or not.
@@ -368,21 +442,22 @@ fn mapped(cluster: &Cluster, group: PgId, raw: &[ItemId]) -> Vec<ItemId> {
     upmaps::apply(raw, overlay.upmap.get(&group), overlay.upmap_items.get(&group), out)
 }
 
-fn pools_of(cluster: &Cluster) -> Vec<PoolSpread> {
-    let of = |pool: &crate::cluster::PoolState| PoolSpread {
-        name: pool.name.clone(),
-        id: pool.placed.id,
-        shape: Shape::of(&cluster.map, &pool.placed),
-        size: pool.placed.size,
-        pg_num: pool.placed.pg_num,
-        data_shards: pool.data_shards,
-        coded: pool.placed.kind == RuleKind::Erasure,
-        bytes: pool.groups.iter().map(|group| group.bytes).sum(),
-        sized: pool.groups.iter().any(|group| group.stated.is_some()),
+/// A pool with what it stores now, and its groups in the end.
+fn pool_of(map: &Map, now: &PoolState, then: &PoolState) -> PoolSpread {
+    PoolSpread {
+        name: now.name.clone(),
+        id: now.placed.id,
+        shape: Shape::of(map, &then.placed),
+        size: now.placed.size,
+        pg_num: then.placed.pg_num,
+        data_shards: now.data_shards,
+        coded: now.placed.kind == RuleKind::Erasure,
+        bytes: now.groups.iter().map(|group| group.bytes).sum(),
+        sized: now.groups.iter().any(|group| group.stated.is_some()),
         shards: 0,
         shard_bytes: 0,
-    };
-    cluster.pools.iter().map(of).collect()
+        changing: 0,
+    }
 }
 
 #[cfg(test)]
@@ -396,6 +471,34 @@ mod tests {
         let mut cluster = cluster();
         cluster.pools[0].groups.pop();
         let _ = Spread::of(&cluster, FillLimits::default(), &mut |_| true);
+    }
+
+    #[test]
+    #[should_panic(expected = "what becomes of a split is not known: 8 to 16")]
+    fn a_split_that_is_still_to_come_breaks_a_law() {
+        let (now, mut end) = (cluster(), cluster());
+        end.pools[0].set_pg_num(16);
+        let _ = Spread::reached((&now, &end), FillLimits::default(), &mut |_| true);
+    }
+
+    /// Groups that are merged, and those that get another place meanwhile, count as what they become.
+    #[test]
+    fn groups_that_are_merged_are_counted_where_they_come_together() {
+        let (now, mut end) = (cluster(), cluster());
+        end.pools[0].set_pg_num(6);
+        let [spread, before] = [&end, &now].map(|end| {
+            let found = Spread::reached((&now, end), FillLimits::default(), &mut |_| true);
+            found.expect("the map is valid").expect("nobody stopped it")
+        });
+        let shards: Vec<u64> = spread.groups.iter().map(|group| group.shard).collect();
+        assert_eq!(shards, [1_000, 1_000, 2_000, 2_000, 1_000, 1_000], "6 is merged into 2, 7 into 3");
+        let stays: Vec<u32> =
+            (0..).zip(&spread.groups).filter(|(_, g)| g.settled).map(|(at, _)| at).collect();
+        assert_eq!((stays, spread.pools[0].changing), (vec![0, 1, 4, 5], 4));
+        let bytes = |spread: &Spread| spread.devices.values().map(|load| load.bytes).sum::<u64>();
+        assert_eq!((bytes(&spread), bytes(&before)), (16_000, 16_000));
+        let held = |spread: &Spread| spread.devices.values().map(|load| load.shards_now).sum::<u64>();
+        assert_eq!((held(&spread), held(&before)), (16, 16), "now there are eight");
     }
 
     #[test]

@@ -88,12 +88,29 @@ fn go(
     if !shard.is_whole() {
         return Ok(part(&ran, shard, flags));
     }
-    let shown = Shown { flags, commands, lists_commands: scenario.study().lists_commands() };
+    let study = scenario.study();
+    let kept_nowhere = flags.keep.out.is_none() && ran.done.runs == 0;
+    if let (Some(sooner), true) = (sooner(study.name()), ran.interrupted && kept_nowhere) {
+        // What a run stopped half-way knows is no answer about a cluster.
+        screen::say(&format!("interrupted before there was an answer: nothing was written{sooner}\n"));
+        return Ok(Exit::Interrupted);
+    }
+    let shown = Shown { flags, commands, lists_commands: study.lists_commands() };
     let exit = finish(ran.report.as_ref(), (ran.interrupted, ran.done), &ran.unmet, shown)?;
-    if let (Some(commands), Some(report)) = (commands, &ran.report) {
+    if let (Some(commands), Some(report), false) = (commands, &ran.report, ran.interrupted) {
         commands.write(report, &scenario, flags.output.quiet)?;
     }
     Ok(exit)
+}
+
+/// How an answer about a real cluster comes sooner, where it may take long; none for other studies.
+fn sooner(study: &str) -> Option<&'static str> {
+    Some(match study {
+        "whatif" => "; `towtank preview` says sooner what a change of the map moves, without times",
+        "balance" => "; a plan with fewer moves, and its time, come sooner: --max-moves 10",
+        "preview" => "",
+        _ => return None,
+    })
 }
 
 /// Refuses `--commands` for several versions of a scenario, each of which has a plan of its own.

@@ -100,6 +100,35 @@ fn what_was_committed_is_reported_as_partial() {
     assert!(!report["warnings"].as_array().expect("a list").is_empty());
 }
 
+/// What is known of a cluster half-way is no answer: no verdict, one line, and no file.
+#[test]
+fn a_study_of_a_cluster_that_is_stopped_gives_no_answer() {
+    let folder = Folder::with_cluster("interrupted-cluster");
+    let exports = ["--crush-map", "crush.txt", "--osd-dump", "osd_dump.json", "--pg-dump", "pg_dump.json.gz"];
+    for (command, more, hint) in [
+        (
+            "whatif",
+            &["--fail", "host=h1", "--replicates", "200", "--jobs", "1"][..],
+            "`towtank preview` says sooner",
+        ),
+        ("balance", &["--commands", "plan.txt"], "--max-moves 10"),
+    ] {
+        let child = start(&folder, &[&[command], &exports[..], more].concat());
+        wait_a_moment();
+        signal(&child, "INT");
+        let said = Said::of(child.wait_with_output().expect("it ends"));
+        assert_eq!(said.code, 130, "{command}: {}", said.stderr);
+        if said.stderr.contains("runs are done") {
+            continue;
+        }
+        assert_eq!(said.stdout, "", "{command}");
+        let line = said.stderr.lines().last().unwrap_or_default();
+        let is_early = line == "interrupted";
+        assert!(is_early || (line.contains("nothing was written") && line.contains(hint)), "{}", said.stderr);
+        assert!(!folder.path().join("plan.txt").exists());
+    }
+}
+
 #[test]
 fn the_same_command_goes_on() {
     let folder = Folder::new("goes_on");

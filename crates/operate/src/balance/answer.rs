@@ -6,7 +6,7 @@ use towtank_report::{Answer, Label, human};
 
 use super::Balance;
 use super::dangers::percent;
-use super::observed::{Device, Fits, Kept, Pool};
+use super::observed::{Changing, Device, Fits, Kept, Pool};
 use super::plan_time::PlanTime;
 use towtank_study::Point;
 use towtank_study::ranking::Ranked;
@@ -84,6 +84,12 @@ pub fn answer(view: &View<'_>) -> Answer {
     if moves > 0 && moves >= u64::from(view.point.scenario.max_moves) {
         answer.push(Label::Try, "the plan ends at `max_moves`");
     }
+    for Changing { pool, groups: (count, all) } in &kept.safety.changing {
+        answer.push(
+            Label::LeavesOut,
+            format!("{count} of {all} groups of pool `{pool}` are not moved: its number of groups or of places is changing"),
+        );
+    }
     if matches!(kept.time, PlanTime::Known(_)) {
         answer.push(
             Label::Assumed,
@@ -125,11 +131,16 @@ fn fullest(kept: &Kept) -> Option<String> {
 fn settled(kept: &Kept) -> Option<String> {
     let is_open = kept.safety.pending_bytes > 0 || kept.safety.short > 0;
     let fill = kept.largest(|device| Some(device.fill?.0)).filter(|_| is_open)?;
-    Some(format!("{} {SETTLED}", percent(fill)))
+    let when = if kept.safety.changing.is_empty() { SETTLED } else { CHANGED };
+    Some(format!("{} {when}", percent(fill)))
 }
 
 /// The state of which all but the fill of now is: in words that follow a fill.
 const SETTLED: &str = "once all copies are where the map puts them";
+
+/// The same where numbers of groups are changing.
+const CHANGED: &str =
+    "once all copies are where the map will put them with the numbers of groups that it changes to";
 
 /// Where nobody knows the fill: the device that is farthest above its share.
 fn most_groups(kept: &Kept) -> Option<String> {
@@ -203,6 +214,9 @@ fn remedy(view: &View<'_>) -> String {
         human::quantity(time, "s"),
         at_once(kept)
     );
+    if !kept.safety.changing.is_empty() {
+        text += ", which leave out groups that are about to change,";
+    }
     if let Some(fill) = last.fill.filter(|_| view.sized()) {
         let won: f64 = kept.stages.iter().map(|stage| stage.fits.1).sum();
         let win = if moves == 1 { "wins" } else { "win" };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use towtank_ceph::{Cluster, FillLimits, GroupStates, Joined};
+use towtank_ceph::{Cluster, FillLimits, GroupStates, Joined, upmaps};
 use towtank_placement::crush::ItemId;
 use towtank_report::Warning;
 use towtank_scenario::{Draft, Input, Problems};
@@ -16,7 +16,7 @@ use crate::names;
 use crate::real::write_rate;
 use crate::release::{self, GroupLimits};
 use crate::states;
-use crate::targets;
+use crate::targets::{Split, Targets};
 
 /// A checked scenario.
 pub struct Ready {
@@ -24,6 +24,10 @@ pub struct Ready {
     pub scenario: Scenario,
     /// The cluster.
     pub cluster: Cluster,
+    /// The cluster in the end of what the manager goes on with by itself, where groups get other places.
+    reached: Option<Cluster>,
+    /// Pools whose groups are split further.
+    pub(super) splits: Vec<Split>,
     /// Its limits of fill.
     pub limits: FillLimits,
     /// How many groups a device is to have.
@@ -60,9 +64,14 @@ impl Ready {
         let groups = GroupLimits::of(release::Found::of(&loaded).release);
         let Joined { cluster, mut warnings, osd_dump, states, .. } = loaded;
         warnings.extend(features::named(&osd_dump));
-        warnings.extend(targets::left_out(&osd_dump));
         warnings.extend(states::of_sums(&states));
-        let flags = ClusterFlags::of((&cluster, &osd_dump), &Asked::default(), draft, &mut warnings)?;
+        let asked = Asked::default();
+        let Targets { mut reached, splits } = Targets::of(&cluster, &osd_dump, &asked, &mut warnings);
+        // The monitors look at explicit mappings again with each new map.
+        if let Some(end) = &mut reached {
+            upmaps::drop_broken(end);
+        }
+        let flags = ClusterFlags::of((&cluster, &osd_dump), &asked, draft, &mut warnings)?;
         warnings.extend(flags.of_moves().map(Warning::danger));
         let destinations = destinations(&scenario, &cluster, draft)?;
         if let Some(pool) =
@@ -75,7 +84,23 @@ impl Ready {
         }
         let limits = FillLimits::of(&osd_dump);
         let inputs = draft.inputs();
-        Ok(Ready { scenario, cluster, limits, groups, states, warnings, inputs, destinations })
+        Ok(Ready {
+            scenario,
+            cluster,
+            reached,
+            splits,
+            limits,
+            groups,
+            states,
+            warnings,
+            inputs,
+            destinations,
+        })
+    }
+
+    /// The cluster that the exports lead to: with the numbers of groups that the manager goes on to.
+    pub fn end(&self) -> &Cluster {
+        self.reached.as_ref().unwrap_or(&self.cluster)
     }
 
     /// Bytes per second that a device takes at most.

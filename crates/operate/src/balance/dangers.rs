@@ -21,8 +21,19 @@ pub(crate) fn dangers(kept: &Kept) -> Vec<String> {
         said.push(groups(safety.short, ("is", "are")) + " short of copies");
     }
     said.extend(crowded(kept));
+    said.extend(of_splits(kept));
     said.extend(not_known(kept));
     said
+}
+
+/// Where data will be after a split is not known, so that none of its pool is moved.
+fn of_splits(kept: &Kept) -> Vec<String> {
+    let said = |change: &String| {
+        format!(
+            "{change}: where its data will be is not known, so the plan moves no group of it and may be wrong afterwards"
+        )
+    };
+    kept.safety.splits.iter().map(said).collect()
 }
 
 /// What the states of groups tell.
@@ -140,7 +151,7 @@ pub fn status(kept: &Kept) -> Standing {
     let unknown = kept.devices.iter().any(|device| device.takes && !device.reported);
     let own = match reasons.is_empty() {
         _ if full => Status::NotSafe,
-        _ if unknown => Status::Unknown,
+        _ if unknown || !safety.splits.is_empty() => Status::Unknown,
         false => Status::AtRisk,
         true => Status::Safe,
     };

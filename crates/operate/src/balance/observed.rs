@@ -15,6 +15,7 @@ use towtank_units::{Bytes, Rate, SimSpan};
 use super::case::Ready;
 use super::plan_time::{self, PlanTime};
 use crate::release::GroupLimits;
+use crate::targets::Split;
 use towtank_study::{Progress, RunContext, StudyError};
 
 /// The results of one replicate.
@@ -157,6 +158,12 @@ pub struct Safety {
     /// Groups of which the monitors would keep no explicit mapping, by pool.
     #[serde(default)]
     pub unmappable: Vec<Unmappable>,
+    /// Groups that no plan moves because numbers of groups are changing, by pool.
+    #[serde(default)]
+    pub changing: Vec<Changing>,
+    /// Pools whose groups are split further, in words.
+    #[serde(default)]
+    pub splits: Vec<String>,
     /// The limits of fill.
     pub limits: FillLimits,
     /// How many groups a device is to have.
@@ -175,6 +182,15 @@ pub struct Unmappable {
     pub groups: (u64, u64),
 }
 
+/// Groups of a pool that are merged, take others in, or get another place.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Changing {
+    /// The pool.
+    pub pool: String,
+    /// The groups, and all groups of the pool now.
+    pub groups: (u64, u64),
+}
+
 impl Kept {
     /// The largest of a number of each device that has one.
     pub(super) fn largest(&self, of: impl Fn(&Device) -> Option<f64>) -> Option<f64> {
@@ -187,14 +203,25 @@ impl Kept {
 /// # Errors
 /// If the map is not valid, or the plan does not pass its audit.
 pub fn seen(ready: &Ready, context: &RunContext<'_>) -> Result<Option<Kept>, StudyError> {
-    let cluster = &ready.cluster;
+    let Some((kept, applied)) = planned(ready, context)? else { return Ok(None) };
+    let time = context.within(0.5..1.0, |context| plan_time::of(ready, &applied, context))?;
+    Ok(Some(Kept { time, ..kept }))
+}
+
+/// The answer but for how long the plan takes, and the plan.
+pub(super) fn planned(
+    ready: &Ready,
+    context: &RunContext<'_>,
+) -> Result<Option<(Kept, Applied)>, StudyError> {
+    let cluster = ready.end();
     let fault = |message: String| StudyError::Model { message, hint: Some("correct the map".to_owned()) };
     let mut goes_on = |done: f64| {
         (context.progress)(Progress { fraction: done / 2.0, ..Progress::default() });
         !context.stopped()
     };
-    let spread = Spread::of(cluster, ready.limits, &mut goes_on).map_err(|error| fault(error.to_string()))?;
-    let Some(spread) = spread else { return Ok(None) };
+    let spread = Spread::reached((&ready.cluster, cluster), ready.limits, &mut goes_on);
+    let Some(mut spread) = spread.map_err(|error| fault(error.to_string()))? else { return Ok(None) };
+    ready.splits.iter().for_each(|split| spread.keep_pool(split.pool));
     let mut mixes: Vec<Mix> = (0..spread.pools.len()).map(|pool| spread.alone(pool)).collect();
     mixes.extend(spread.in_proportion());
     let losses = losses(cluster, &spread, &mixes).map_err(|error| fault(error.to_string()))?;
@@ -214,7 +241,7 @@ pub fn seen(ready: &Ready, context: &RunContext<'_>) -> Result<Option<Kept>, Stu
     let mut moved: Vec<PgId> = plan.iter().map(towtank_ceph::balance::Move::group).collect();
     moved.sort_unstable();
     moved.dedup();
-    Ok(Some(Kept {
+    let kept = Kept {
         devices: devices(&spread, &applied),
         causes: causes(&spread),
         whole: fits.get(spread.pools.len()).cloned(),
@@ -222,10 +249,11 @@ pub fn seen(ready: &Ready, context: &RunContext<'_>) -> Result<Option<Kept>, Stu
         stages: stages(ready, &spread, &applied),
         moved_groups: moved.len() as u64,
         commands: commands(&applied),
-        time: context.within(0.5..1.0, |context| plan_time::of(ready, &applied, context))?,
+        time: PlanTime::None,
         advice: advice(&spread, ready.groups.target),
         safety: safety(ready, &spread),
-    }))
+    };
+    Ok(Some((kept, applied)))
 }
 
 fn devices(spread: &Spread, applied: &Applied) -> Vec<Device> {
@@ -334,6 +362,8 @@ fn safety(ready: &Ready, spread: &Spread) -> Safety {
         compressing: (compressing().count() as u64, compressing().next().cloned()),
         upmaps: upmaps_of(ready, spread),
         unmappable: unmappable_of(ready, spread),
+        changing: changing(ready, spread),
+        splits: ready.splits.iter().map(Split::change).collect(),
         limits: ready.limits,
         groups: ready.groups,
         states: ready.states.clone(),
@@ -351,8 +381,17 @@ fn safety(ready: &Ready, spread: &Spread) -> Safety {
     safety
 }
 
+fn changing(ready: &Ready, spread: &Spread) -> Vec<Changing> {
+    let pools = spread.pools.iter().zip(&ready.cluster.pools).filter(|(pool, _)| pool.changing > 0);
+    let of = |(pool, now): (&towtank_ceph::balance::PoolSpread, &PoolState)| Changing {
+        pool: pool.name.clone(),
+        groups: (pool.changing, u64::from(now.placed.pg_num)),
+    };
+    pools.map(of).collect()
+}
+
 fn unmappable_of(ready: &Ready, spread: &Spread) -> Vec<Unmappable> {
-    let counts = unmappable(spread, &ready.cluster);
+    let counts = unmappable(spread, ready.end());
     let of = |((pool, state), count): ((&towtank_ceph::balance::PoolSpread, &PoolState), u64)| Unmappable {
         pool: pool.name.clone(),
         rule: rule_name(&ready.cluster.map, state.placed.rule),

@@ -58,6 +58,9 @@ impl Files for Loaded {
 /// When the model fails.
 pub(super) fn of(ready: &Ready, applied: &Applied, context: &RunContext<'_>) -> Result<PlanTime, StudyError> {
     let Some(scenario) = scenario(ready, applied) else { return Ok(PlanTime::None) };
+    if let Some(split) = ready.splits.first() {
+        return Ok(PlanTime::Unknown(format!("{}, and what moves then is not known", split.change())));
+    }
     let files = Arc::new(Loaded(ready.inputs.clone()));
     Ok(match time_alone::time(scenario, files, context)? {
         Ok(time) => PlanTime::Known(time),
@@ -71,7 +74,7 @@ fn scenario(ready: &Ready, applied: &Applied) -> Option<String> {
     for stage in &applied.stages {
         items.extend(stage.items.iter().map(|(group, pairs)| (*group, pairs)));
     }
-    let had = &ready.cluster.overlay.upmap_items;
+    let had = &ready.end().overlay.upmap_items;
     items.retain(|group, pairs| !pairs.is_empty() || had.contains_key(group));
     if items.is_empty() {
         return None;

@@ -12,13 +12,15 @@ use towtank_placement::crush::pools::Placer;
 use towtank_scenario::{Document, Source};
 use towtank_streams::Seed;
 
-use super::observed::{AfterLoss, Device, Fits, Safety, Staged};
+use super::observed::{AfterLoss, Command, Device, Fits, Safety, Staged};
 use super::plan_time::PlanTime;
 use super::*;
 use crate::exports::samples::{self, EXAMPLE, Folder, example};
 use crate::whatif::time_alone::Time;
 use towtank_study::testing::by_hand;
 use towtank_study::{PointResult, Prepared, StopAsked, Study};
+
+mod changing;
 
 fn prepared(folder: Folder, text: &str) -> Result<Box<dyn Prepared>, Problems> {
     let text = format!("study = \"balance\"\n{text}");

@@ -27,6 +27,17 @@ pub(crate) fn example() -> Folder {
 pub(crate) const EXAMPLE: &str =
     "crush_map = \"crush.txt\"\nosd_dump = \"osd_dump.json\"\npg_dump = \"pg_dump.json.gz\"\n";
 
+/// Exports whose osd dump has these numbers of a pool.
+pub(crate) fn pool_with(folder: Folder, name: &str, numbers: &[(&str, u32)]) -> Folder {
+    let Folder(mut files) = folder;
+    let mut dump: serde_json::Value = serde_json::from_slice(&files["osd_dump.json"]).expect("it is JSON");
+    let pools = dump["pools"].as_array_mut().expect("there are pools");
+    let pool = pools.iter_mut().find(|pool| pool["pool_name"] == name).expect("it is there");
+    numbers.iter().for_each(|(key, number)| pool[*key] = (*number).into());
+    files.insert("osd_dump.json".to_owned(), dump.to_string().into_bytes());
+    Folder(files)
+}
+
 /// Exports with the names `map`, `osds` and `pgs`, of which each group without devices is served where the
 /// map puts it.
 pub(crate) fn placed(folder: Folder) -> Folder {

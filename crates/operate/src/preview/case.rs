@@ -1,6 +1,6 @@
 //! A cluster before and after the changes of a scenario.
 
-use towtank_ceph::{Cluster, FillLimits, GroupStates, Joined, device_list};
+use towtank_ceph::{Cluster, FillLimits, GroupStates, Joined, device_list, upmaps};
 use towtank_placement::crush::ItemId;
 use towtank_report::Warning;
 use towtank_scenario::{Draft, Problems};
@@ -88,7 +88,12 @@ impl Case {
         let down = down_and_in(&after, noout);
         let never_out = noout && down.is_some();
         warnings.extend(down);
-        let (left_alone, halts) = (targets.reached.map(|own| own.without_groups()), flags.of_moves());
+        let splits = targets.not_known();
+        let left_alone = targets.reached.map(|own| {
+            let mut alone = own.without_groups();
+            upmaps::drop_broken(&mut alone);
+            alone
+        });
         Ok(Case {
             before,
             after,
@@ -99,10 +104,10 @@ impl Case {
             changes: words,
             limits,
             groups_max,
-            halts,
+            halts: flags.of_moves(),
             locked: features::locked(&osd_dump, &asked),
             never_out,
-            splits: targets.splits,
+            splits,
         })
     }
 }

@@ -90,6 +90,11 @@ fn found(moves: &Moves) -> Vec<(Status, String)> {
         let stop = format!(" take no writes while {stopper} is down{}", now_at_most(safety.host_stops_now));
         say(Status::AtRisk, safety.host_stops, verb, &stop);
     }
+    let said_lost = safety.more_are_lost && safety.host_loses > safety.host_loses_now;
+    if safety.on_one_host > 0 && !said_lost {
+        let whole = " all copies or shards on one host, and would be lost with it";
+        say(Status::AtRisk, safety.on_one_host, ("has", "have"), whole);
+    }
     let unsaid = " in pools without a `min_size` in the dump, so it is not known whether they take writes";
     say(Status::Unknown, safety.min_size_unknown, ("is", "are"), unsaid);
     if moves.disagreeing > 0 {
@@ -105,7 +110,8 @@ fn found(moves: &Moves) -> Vec<(Status, String)> {
     }
     let limited = moves.refused.iter().cloned().chain(crowded(moves));
     found.extend(limited.map(|text| (Status::AtRisk, text)));
-    found.extend(moves.splits.iter().map(|text| (Status::Unknown, text.clone())));
+    let now = |what: &String| format!("{what}: all counts are of the groups as they are now");
+    found.extend(moves.splits.iter().map(|what| (Status::Unknown, now(what))));
     found.extend(moves.halts.iter().map(|text| (Status::AtRisk, text.clone())));
     found.extend(full_now(moves));
     found.extend(too_full(moves));

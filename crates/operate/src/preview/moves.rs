@@ -8,7 +8,7 @@
 //! Groups that are split keep their place: a child starts where its parent is, with its part of the parent's
 //! bytes. Groups that are merged go to the target of the group that absorbs them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use towtank_ceph::{Cluster, Gains, Group, GroupStates, LaidOut, differs, parts};
@@ -139,6 +139,7 @@ impl Moves {
             moves: Moves::default(),
             flows: BTreeMap::new(),
             hosts,
+            real_hosts: real_hosts(&case.after),
             stops: Default::default(),
             any_stops: Default::default(),
         };
@@ -238,6 +239,8 @@ struct Tally {
     flows: BTreeMap<(ItemId, ItemId), u64>,
     /// The host of each device, before and after.
     hosts: [BTreeMap<ItemId, String>; 2],
+    /// The buckets of type `host` after the change.
+    real_hosts: BTreeSet<String>,
     /// What each host does that fails, before and after.
     stops: [BTreeMap<String, Stops>; 2],
     /// What some host does: of groups that several hosts stop, each counts once.
@@ -259,6 +262,11 @@ impl Stops {
         self.stops += u64::from(stops);
         self.loses += u64::from(loses);
     }
+}
+
+fn real_hosts(cluster: &Cluster) -> BTreeSet<String> {
+    let buckets = cluster.map.each_bucket().filter(|bucket| cluster.type_of(bucket.id) == "host");
+    buckets.filter_map(|bucket| cluster.map.item_names.get(&bucket.id).cloned()).collect()
 }
 
 /// The hosts of the devices of a group, each with how many of them it has.
@@ -334,7 +342,15 @@ impl Tally {
         self.note_hosts(0, held, &unit);
         if count(target) >= u64::from(unit.pool.size) {
             self.note_hosts(1, target, &unit);
+            let hosts = hosts_of(target, &self.hosts[1]);
+            let is_whole = hosts.iter().any(|(host, held)| *held == count(target) && self.is_host(host));
+            self.moves.safety.on_one_host += u64::from(is_whole);
         }
+    }
+
+    /// Whether a bucket that holds devices is a host: in a map without hosts it is the root.
+    fn is_host(&self, name: &str) -> bool {
+        self.real_hosts.contains(name)
     }
 
     /// Counts what the failure of each host of a group does to it, now (0) or after the change (1).

@@ -26,6 +26,9 @@ pub struct Safety {
     pub host_loses_now: u64,
     /// The same after the change.
     pub host_loses: u64,
+    /// Groups of which one host has all copies or shards after the change.
+    #[serde(default)]
+    pub on_one_host: u64,
     /// Whether there are more groups then that the failure of some host stops. Where each host stops its
     /// groups anyway, one of them may get a few more, which is no danger of the change.
     pub more_stop: bool,

@@ -288,8 +288,8 @@ fn mistakes_are_refused_with_what_is_near() {
       hint: did you mean `rbd`?
     `pgp_num` is "rbd=512": pool `rbd` has only 256 groups, so its `pgp_num` cannot be 512
       hint: raise `pg_num` too, at the same time or before: --pg-num rbd=512
-    the pools would have 5000032 groups, but the limit is 4194304
-      hint: set fewer
+    `pg_num` is "rbd=5000000": Ceph refuses 5000000 groups of a pool, more than 65536 (`mon_max_pool_pg_num`)
+      hint: set at most 65536
     `add_host` is "h9=4x3.6": the devices of the map are of several classes: hdd, ssd
       hint: set the class of the new devices: `h9=4x3.6:hdd`
     `add_host` is "h9=4": it lacks the number and weight of the devices
@@ -346,9 +346,9 @@ fn real_exports_are_read_with_what_to_know() {
       75 of 76 groups in `degraded_pg_dump.json.gz` are degraded: their missing copies are counted as bytes to move where the map has a device for them
       76 of 76 groups in `degraded_pg_dump.json.gz` are undersized: they have fewer copies than their pool requires; what the map has a device for is counted as bytes to move
       osd.2 is down and in: groups wait for it, and `noout` keeps it in, so nothing of these moves until it is unset; --mark-out osd.2 shows what moves then
-    Safe: no group is short of copies or without a device, and no device is above a limit of fill. host h9 added with osd.3: 51/65 (78.46 %) groups, 1.594 GiB/6 GiB (26.6 %) bytes to move; the least possible is 1.594 GiB.
+    At risk: 14 groups have all copies or shards on one host, and would be lost with it. host h9 added with osd.3: 51/65 (78.46 %) groups, 1.594 GiB/6 GiB (26.6 %) bytes to move; the least possible is 1.594 GiB.
       there is no `pg_dump`, so all groups of a pool are assumed to have the same size and to be served where the map and its temporary mappings (`pg_temp`) have them
-    Unknown: 65 groups are short of copies now; 65 groups belong elsewhere by the map than by `pg_dump`: were they exported at different times? no change: 65/65 (100.00 %) groups, 2 GiB/4 GiB (50.0 %) bytes to move; the least possible is 2 GiB.
+    Unknown: 65 groups are short of copies now; 65 groups have all copies or shards on one host, and would be lost with it; 65 groups belong elsewhere by the map than by `pg_dump`: were they exported at different times? no change: 65/65 (100.00 %) groups, 2 GiB/4 GiB (50.0 %) bytes to move; the least possible is 2 GiB.
       `degraded_pg_dump.json.gz` has 1 groups of pool 3, which the osd dump lacks; they are left out
       `degraded_pg_dump.json.gz` has 1 groups of pool 4, which the osd dump lacks; they are left out
       `degraded_pg_dump.json.gz` has 1 groups of pool 5, which the osd dump lacks; they are left out

@@ -84,6 +84,7 @@ impl Ready {
         let limits = FillLimits::of(&joined.osd_dump);
         let mut warnings = Vec::new();
         let targets = Targets::of(&start, &joined.osd_dump, &asked, &mut warnings);
+        let splits = targets.not_known();
         let begins = Begins { start: &start, goes_on: targets.reached, down_for: &joined.down_for };
         let course =
             stages::stages((&asked, &flags), (&scenario, draft), &begins, &mut words, &mut warnings)?;
@@ -136,7 +137,7 @@ impl Ready {
             halts: None,
             locked,
             never_out: false,
-            splits: targets.splits,
+            splits,
         };
         let (lasts, start, told) = (asked.lasts(), begins, words);
         Ok(Ready { scenario, case, real, staged, back, back_with_data, fails, lasts, start, down, way, told })

@@ -29,7 +29,8 @@ impl Time {
 pub(super) fn interval(time: f64, [low, high]: [f64; 2]) -> Option<String> {
     let shown = human::Shown::fitting(time, "s");
     let differ = shown.digits(low) != shown.digits(high);
-    differ.then(|| format!("{} to {}", shown.digits(low), shown.quantity(high)))
+    let fits = shown.fits(low) && shown.fits(high);
+    differ.then(|| if fits { shown.range(low, high) } else { human::range(low, high, "s") })
 }
 
 /// The time of a scenario of `whatif` with these files, or why it is not known.
@@ -44,8 +45,8 @@ pub(crate) fn time(
     let ready = match ready(scenario, files) {
         Ok(ready) => ready,
         Err(problems) => {
-            let first = problems.iter().next().map(|problem| problem.message().to_owned());
-            return Ok(Err(first.unwrap_or_default()));
+            let first = problems.iter().next().map(|problem| refusal(problem.message()));
+            return Ok(Err(first.unwrap_or_else(|| "`towtank whatif` refuses the exports".to_owned())));
         }
     };
     let seen = match observed::with(&ready, Trials::LeftOut, context)?.seen {
@@ -55,6 +56,16 @@ pub(crate) fn time(
     Ok(seen
         .clean()
         .and_then(|clean_s| Ok(Time { clean_s, range_s: [seen.clean_range(0)?, seen.clean_range(1)?] })))
+}
+
+/// A refusal without the text of a change that the user did not write.
+fn refusal(message: &str) -> String {
+    let of_change = message.starts_with("`changes` ");
+    match message.split_once("\": ").filter(|_| of_change) {
+        Some((_, why)) => format!("`towtank whatif` refuses a change of the plan: {why}"),
+        None if of_change => "`towtank whatif` refuses a change of the plan".to_owned(),
+        None => message.to_owned(),
+    }
 }
 
 fn ready(scenario: String, files: Arc<dyn Files>) -> Result<Ready, Problems> {

@@ -110,10 +110,39 @@ fn a_rule_that_puts_copies_on_one_host_is_not_safe() {
     assert!(said.contains(&format!("{stops} groups would take no writes while h")), "{said}");
     assert!(said.contains("be lost if h") && said.contains("fails for good (none now)"), "{said}");
     assert_eq!(dangers::status(&found).status(), towtank_report::Status::NotSafe);
-    // Beside it a planted one: what is so now already is not said of the change.
+    // Beside it a planted one: what is so now already is not said of the change, but that it is so.
     let mut before = found.clone();
     (before.safety.host_stops_now, before.safety.host_loses_now) = (stops, loses);
-    assert!(dangers::dangers(&before).is_empty(), "{:?}", dangers::dangers(&before));
+    let whole = placed.iter().filter(|group| {
+        let around: BTreeSet<&String> = group.up.devices.iter().map(|id| &hosts[id]).collect();
+        around.len() == 1
+    });
+    let text =
+        format!("{} groups have all copies or shards on one host, and would be lost with it", whole.count());
+    assert_eq!(dangers::dangers(&before), [text]);
+    assert_eq!(dangers::status(&before).status(), towtank_report::Status::AtRisk);
+    before.safety.on_one_host = 0;
+    assert_eq!(dangers::status(&before).status(), towtank_report::Status::Safe);
+}
+
+/// Each number of groups that cannot be is refused with the limit and what to do.
+#[test]
+fn numbers_of_groups_that_cannot_be_are_refused() {
+    for (change, message) in [
+        ("pg_num = \"rbd=99999999\"", "more than 65536 (`mon_max_pool_pg_num`)"),
+        ("pg_num = \"rbd=99999999999999\"", "more than 65536 (`mon_max_pool_pg_num`)"),
+        ("pg_num = \"rbd=65537\"", "more than 65536 (`mon_max_pool_pg_num`)"),
+        ("pg_num = \"rbd=0\"", "a pool has at least 1 group"),
+        ("pg_num = \"rbd=many\"", "`many` is not a number of groups"),
+        ("pg_num = \"rbd=-1\"", "`-1` is not a number of groups"),
+        ("pgp_num = \"rbd=257\"", "pool `rbd` has only 256 groups"),
+        ("pgp_num = \"rbd=99999999\"", "pool `rbd` has only 256 groups"),
+    ] {
+        let Err(problems) = draft_case(usual(), &format!("{USUAL}{change}")) else { panic!("{change}") };
+        assert!(problems.to_string().contains(message), "{change}: {problems}");
+        assert!(!problems.to_string().contains("--pg-num rbd=99999999"), "{problems}");
+    }
+    assert!(draft_case(usual(), &format!("{USUAL}pg_num = \"rbd=65536\"")).is_ok(), "the limit itself");
 }
 
 /// A group alone loses its swaps, as `ceph osd rm-pg-upmap-items` takes them away; nothing else changes.

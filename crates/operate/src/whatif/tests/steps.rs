@@ -120,13 +120,7 @@ fn periods_and_shares_have_limits() {
 
 /// The roomy cluster, of whose pool `rbd` the dump has these numbers.
 fn changing(numbers: &[(&str, u32)]) -> Folder {
-    let Folder(mut files) = roomy();
-    let mut dump: serde_json::Value = serde_json::from_slice(&files["osd_dump.json"]).unwrap();
-    let pools = dump["pools"].as_array_mut().expect("there are pools");
-    let rbd = pools.iter_mut().find(|pool| pool["pool_name"] == "rbd").expect("it is there");
-    numbers.iter().for_each(|(key, number)| rbd[*key] = (*number).into());
-    files.insert("osd_dump.json".to_owned(), dump.to_string().into_bytes());
-    Folder(files)
+    crate::exports::samples::pool_with(roomy(), "rbd", numbers)
 }
 
 /// A change of `pgp_num` that is under way goes on as if it were asked for: in what moves, how long it takes,
