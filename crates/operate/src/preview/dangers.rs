@@ -137,11 +137,15 @@ fn full_now(moves: &Moves) -> Option<(Status, String)> {
     ))
 }
 
-/// Devices that are to get more, and whose size is not known although that of others is.
+/// Devices that hold data and are to get more, and whose size is not known although that of others is. New
+/// ones are as large as their weight says.
 fn unsized_gains(moves: &Moves) -> Option<(Status, String)> {
     let any = moves.devices.values().any(|device| device.fill().is_some());
-    let gains =
-        |device: &&DeviceMoves| any && device.fill().is_none() && device.target_bytes > device.present_bytes;
+    let gains = |device: &&DeviceMoves| {
+        any && device.fill().is_none()
+            && device.target_bytes > device.present_bytes
+            && device.present_bytes > 0
+    };
     let devices: Vec<&DeviceMoves> = moves.devices.values().filter(gains).collect();
     let first = devices.first()?;
     let who = match devices.len() {
@@ -285,12 +289,15 @@ mod tests {
     fn each_limit_of_fill_is_named() {
         let first = |fills: &[u64]| dangers(&filled(fills)).into_iter().next().unwrap_or_default();
         assert_eq!(first(&[500, 850]), "");
-        assert_eq!(first(&[500, 851]), "osd.1 would be 85.1 % full, above nearfull (85 %)");
+        assert_eq!(first(&[500, 851]), "osd.1 is 85.1 % full, above nearfull (85 %)");
         assert_eq!(
             first(&[916, 851]),
-            "osd.0 would be 91.6 % full, above backfillfull (90 %), and 1 more above nearfull"
+            "osd.0 is 91.6 % full, above backfillfull (90 %), and 1 more above nearfull"
         );
-        assert_eq!(first(&[1_200]), "osd.0 would be 120 % full, above full (95 %)");
+        assert_eq!(first(&[1_200]), "osd.0 is 120 % full, above full (95 %)");
+        let mut more = filled(&[851]);
+        more.devices.values_mut().for_each(|device| device.target_bytes = 10);
+        assert_eq!(dangers(&more), ["osd.0 would be 86.1 % full, above nearfull (85 %)"]);
         assert_eq!(fill_warnings(&filled(&[500])), Vec::<String>::new());
         assert_eq!(
             fill_warnings(&filled(&[960, 916, 970, 851])),
@@ -308,5 +315,26 @@ mod tests {
         let mut moves = filled(&[500]);
         moves.devices.values_mut().for_each(|device| device.size_bytes = None);
         assert_eq!(dangers(&moves), ["the fill of the devices is not known"]);
+        // Of one device alone it matters where more moves onto it.
+        let mut moves = filled(&[500, 500]);
+        let [holds, target] = [1, 2];
+        let one = moves.devices.get_mut(&1).unwrap();
+        (one.size_bytes, one.present_bytes, one.target_bytes) = (None, holds, target);
+        let unknown = "the size and usage of osd.1 are not known, so neither is whether they have room for what moves there";
+        assert_eq!(dangers(&moves), [unknown]);
+        moves.devices.get_mut(&1).unwrap().target_bytes = holds;
+        assert!(dangers(&moves).is_empty());
+    }
+
+    /// A device that is full takes no writes until enough has left, however little it holds then.
+    #[test]
+    fn what_is_full_now_is_not_safe() {
+        let mut moves = filled(&[500, 955]);
+        let one = moves.devices.get_mut(&1).unwrap();
+        (one.present_bytes, one.target_bytes) = (900, 100);
+        let full = "osd.1 is 95.5 % full now, above full (95 %): Ceph stops writes to its pools until enough has left";
+        assert_eq!(dangers(&moves), [full]);
+        moves.devices.get_mut(&1).unwrap().used_bytes = Some(949);
+        assert!(dangers(&moves).is_empty());
     }
 }

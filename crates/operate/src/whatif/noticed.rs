@@ -70,7 +70,8 @@ pub(super) fn steps(all: &[Noticed], until: f64, [detected, out]: [bool; 2]) -> 
 mod tests {
     use super::*;
 
-    /// What happens at once is one step, what happens after the end is none, and neither is what never happens.
+    /// What happens at once is one step; what happens after the end is none, and neither is what never
+    /// happens.
     #[test]
     fn failures_are_named_at_their_times() {
         let of = |name: &str, down_s, out_s| Noticed { name: name.to_owned(), down_s, out_s };
