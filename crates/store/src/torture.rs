@@ -9,6 +9,7 @@
 
 mod faults;
 mod load;
+mod record;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -30,6 +31,8 @@ use crate::names::Address;
 use crate::settings::{Home, Settings};
 use faults::Cluster;
 pub use faults::Kind;
+pub use record::Record;
+use record::Unanswered;
 
 /// The parameters of a torture run.
 #[derive(Clone, Debug)]
@@ -141,6 +144,8 @@ struct Shared<'a> {
     gate: RwLock<()>,
     /// The operations of each client in this round.
     histories: Vec<Mutex<History>>,
+    /// The operations in which clients have given up.
+    unanswered: Mutex<Vec<Unanswered>>,
     writes: AtomicU64,
     reads: AtomicU64,
     answers_lost: AtomicU64,
@@ -155,6 +160,7 @@ impl<'a> Shared<'a> {
             failed: AtomicBool::new(false),
             gate: RwLock::new(()),
             histories: (0..plan.clients).map(|_| Mutex::default()).collect(),
+            unanswered: Mutex::default(),
             writes: AtomicU64::new(0),
             reads: AtomicU64::new(0),
             answers_lost: AtomicU64::new(0),
@@ -164,15 +170,33 @@ impl<'a> Shared<'a> {
     fn now(&self) -> u64 {
         self.clock.sim().as_ns()
     }
+
+    /// Takes and records the clients' operations since the last time; returns those that were answered.
+    fn take(&self, round: u64, record: &mut Record) -> Result<Vec<History>, StoreError> {
+        let taken =
+            |history: &Mutex<History>| std::mem::take(&mut *history.lock().expect("no client panics"));
+        let all: Vec<History> = self.histories.iter().map(taken).collect();
+        for (client, history) in (0..).zip(&all) {
+            record.answered(round, Some(client), history)?;
+        }
+        let unanswered = std::mem::take(&mut *self.unanswered.lock().expect("no client panics"));
+        record.unanswered(round, &unanswered)?;
+        Ok(all)
+    }
 }
 
 /// Tortures a new cluster. Ends early if a fault is found.
 ///
 /// # Errors
 /// When the cluster cannot be made, a daemon cannot be started, or a client gets no answer for longer than
-/// any fault lasts.
-pub fn torture(plan: &Torture, stopped: &(dyn Fn() -> bool + Sync)) -> Result<Tortured, StoreError> {
+/// any fault lasts; or when the history cannot be written.
+pub fn torture(
+    plan: &Torture,
+    mut record: Record,
+    stopped: &(dyn Fn() -> bool + Sync),
+) -> Result<Tortured, StoreError> {
     plan.home.make(&plan.settings)?;
+    record.begin()?;
     let mut cluster = Cluster::start(plan)?;
     let shared = Shared::new(plan);
     let mut found = Tortured { linearizable: true, ..Tortured::default() };
@@ -187,12 +211,13 @@ pub fn torture(plan: &Torture, stopped: &(dyn Fn() -> bool + Sync)) -> Result<To
                 })
             })
             .collect();
-        let run = rounds(&mut cluster, &shared, stopped, &mut found);
+        let run = rounds(&mut cluster, &shared, &mut record, stopped, &mut found);
         shared.ends.store(true, Ordering::Relaxed);
         let clients = clients.into_iter().map(|client| client.join().expect("no client panics"));
         clients.fold(run, Result::and)
     });
-    run?;
+    // After a failure there may be operations that no round has taken.
+    run.and(shared.take(found.rounds + 1, &mut record))?;
     found.acknowledged_writes = shared.writes.load(Ordering::Relaxed);
     found.reads = shared.reads.load(Ordering::Relaxed);
     found.answers_lost = shared.answers_lost.load(Ordering::Relaxed);
@@ -203,6 +228,7 @@ pub fn torture(plan: &Torture, stopped: &(dyn Fn() -> bool + Sync)) -> Result<To
 fn rounds(
     cluster: &mut Cluster,
     shared: &Shared<'_>,
+    record: &mut Record,
     stopped: &(dyn Fn() -> bool + Sync),
     found: &mut Tortured,
 ) -> Result<(), StoreError> {
@@ -227,19 +253,37 @@ fn rounds(
         }
         // Every client has been answered before it releases the gate.
         let alone = shared.gate.write().expect("no client panics");
-        if !settle(plan, found)? {
-            found.rounds += 1;
-            return Ok(());
-        }
-        let read = read_all(shared)?;
-        judge(shared, &before, &read, found);
-        before = read.iter().map(|(object, operations)| (*object, value_read(operations))).collect();
+        let is_judged = check(shared, record, &mut before, found)?;
+        let is_last = !is_judged || shared.clock.elapsed() >= plan.span || !goes_on() || !found.is_sound();
+        // Nobody would judge what the clients do after the last round.
+        shared.ends.store(is_last, Ordering::Relaxed);
         drop(alone);
-        found.rounds += 1;
-        if shared.clock.elapsed() >= plan.span || !goes_on() || !found.is_sound() {
+        if is_last {
             return Ok(());
         }
     }
+}
+
+/// Checks a round while the clients pause; false if the objects could not be read. `before` has the value of
+/// each object at the beginning of the round, and then at its end.
+fn check(
+    shared: &Shared<'_>,
+    record: &mut Record,
+    before: &mut BTreeMap<u32, Option<u64>>,
+    found: &mut Tortured,
+) -> Result<bool, StoreError> {
+    let round = found.rounds + 1;
+    let clients = shared.take(round, record)?;
+    if !settle(shared.plan, found)? {
+        found.rounds = round;
+        return Ok(false);
+    }
+    let read = read_all(shared)?;
+    record.answered(round, None, &read)?;
+    judge(&clients, before, &read, found);
+    *before = read.iter().map(|(object, operations)| (*object, value_read(operations))).collect();
+    found.rounds = round;
+    Ok(true)
 }
 
 /// Reads all objects with a single client.
@@ -263,12 +307,7 @@ fn value_read(operations: &[Operation]) -> Option<u64> {
 
 /// Checks the clients' operations of a round, and the reads after it, against what a single copy could
 /// return.
-fn judge(shared: &Shared<'_>, before: &BTreeMap<u32, Option<u64>>, read: &History, found: &mut Tortured) {
-    let all: Vec<History> = shared
-        .histories
-        .iter()
-        .map(|history| std::mem::take(&mut *history.lock().expect("no client panics")))
-        .collect();
+fn judge(all: &[History], before: &BTreeMap<u32, Option<u64>>, read: &History, found: &mut Tortured) {
     for (object, last) in read {
         let before = before.get(object).copied().flatten();
         let mut clients: Vec<Vec<Operation>> =

@@ -481,6 +481,9 @@ pub struct Torture {
     /// Kinds of faults, separated by commas [default: all]
     #[arg(long, value_parser = fault(), value_name = "LIST", value_delimiter = ',')]
     pub faults: Vec<Kind>,
+    /// Write each operation to this file, as a line of JSON
+    #[arg(long, value_name = "FILE")]
+    pub history: Option<PathBuf>,
     /// Output format
     #[arg(long, value_enum, default_value = "text")]
     pub format: Form,

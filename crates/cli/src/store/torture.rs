@@ -1,12 +1,13 @@
 //! `towtank store torture`: injects faults under load, and checks whether anything was lost.
 
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::json;
 use towtank::Trouble;
 use towtank_scenario::Problem;
 use towtank_store::settings::Settings;
-use towtank_store::torture::{Kind, Torture as Plan, Tortured, torture as run};
+use towtank_store::torture::{Kind, Record, Torture as Plan, Tortured, torture as run};
 
 use super::flags::{Form, Torture};
 use super::{cluster, home, print, trouble};
@@ -54,15 +55,24 @@ pub fn torture(flags: &Torture) -> Result<Exit, Trouble> {
         objects: flags.objects,
         kinds,
     };
+    let record = flags.history.as_deref().map_or_else(|| Ok(Record::default()), history)?;
     let left = format!("end daemons that still run: towtank store down --dir {}\n", flags.dir.display());
     let stop = interrupt::watch_with_processes(TO_CHECK, left);
-    let found = run(&plan, &|| stop.raised()).map_err(trouble)?;
+    let found = run(&plan, record, &|| stop.raised()).map_err(trouble)?;
     match flags.format {
         Form::Json => print(&format!("{:#}\n", json!(found)))?,
         Form::Text => print(&text_of(&found))?,
     };
     found.violations.iter().chain(&found.faults).for_each(|fault| screen::say(&format!("{fault}\n")));
     Ok(if found.is_sound() { Exit::Done } else { Exit::Failed })
+}
+
+/// The file of the history, which is refused before a cluster is made for nothing.
+fn history(path: &Path) -> Result<Record, Trouble> {
+    Record::open(path).map_err(|error| {
+        let problem = Problem::new(format!("--history cannot be written to `{}`: {error}", path.display()));
+        problem.hint("name a file in a directory that exists, outside of --dir").into()
+    })
 }
 
 /// The kinds of faults. Objects can be moved off a daemon only if there are more daemons than replicas.

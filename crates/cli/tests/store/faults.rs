@@ -274,6 +274,55 @@ fn torture_loses_nothing() {
     assert_eq!(report["corruptions"], report["corruptions_repaired"], "{report:#}");
 }
 
+/// The operations of a history: of clients, and the reads at the ends of rounds.
+fn counts(history: &Path) -> serde_json::Value {
+    let text = fs::read_to_string(history).expect("it is there");
+    let (mut writes, mut reads, mut last, mut rounds) = (0, 0, 0, 0);
+    for line in text.lines() {
+        let line: serde_json::Value = serde_json::from_str(line).expect("it is JSON");
+        assert!(line["called_ns"].as_u64() <= line["answered_ns"].as_u64(), "{line}");
+        rounds = rounds.max(line["round"].as_u64().expect("it has one"));
+        match (line["kind"].as_str().expect("it has one"), line["client"].is_null()) {
+            ("write", false) => writes += u64::from(line["value"].is_u64()),
+            ("remove", false) => writes += u64::from(line["value"].is_null()),
+            ("read", false) => reads += 1,
+            ("read", true) => last += 1,
+            _ => panic!("{line}"),
+        }
+    }
+    serde_json::json!([writes, reads, last, rounds])
+}
+
+#[test]
+fn the_history_of_torture_has_what_the_summary_counts() {
+    let history = folder("torture-history").with_extension("jsonl");
+    let path = history.to_str().expect("it is text");
+    let words = ["--minutes", "0.2", "--seed", "4", "--objects", "10", "--history", path];
+    let (code, report) = torture("torture-recorded", &words);
+    assert_eq!(code, 0, "{report:#}");
+    let rounds = report["rounds"].as_u64().expect("it is a number");
+    let want =
+        serde_json::json!([report["acknowledged_writes"], report["reads"], 10 * rounds, report["rounds"]]);
+    assert_eq!(counts(&history), want, "{report:#}");
+    // A line that is gone shows.
+    let text = fs::read_to_string(&history).expect("it is there");
+    let (first, rest) = text.split_once('\n').expect("there are lines");
+    fs::write(&history, rest).expect("it can be written");
+    assert_ne!(counts(&history), want, "without {first}");
+    fs::write(&history, &text).expect("it can be written");
+    // A run that is refused leaves the history of another as it was, and one whose history cannot be made
+    // leaves no cluster.
+    let used = Cluster(Path::new(env!("CARGO_TARGET_TMPDIR")).join("store/torture-recorded"));
+    let said = used.run(&["torture", "--dir", used.0.to_str().expect("it is text"), "--history", path]);
+    assert!(said.code != 0 && fs::read_to_string(&history).expect("it is there") == text, "{}", said.stderr);
+    let new = Cluster(folder("torture-unrecorded"));
+    let nowhere = ["--history", "/nonexistent/history.jsonl"];
+    let said = new.run(&[&["torture", "--dir", new.0.to_str().expect("it is text")], &nowhere[..]].concat());
+    assert!(said.code == 2 && said.stderr.contains("--history cannot be written"), "{}", said.stderr);
+    assert!(!new.0.exists(), "no cluster was made");
+    fs::remove_file(&history).expect("it is there");
+}
+
 /// The checker notices a rule that is broken on purpose. A run ends when it is noticed: mostly within a
 /// minute, but this depends on the machine. The random schedules of the protocol's tests notice these rules
 /// and the others each time.

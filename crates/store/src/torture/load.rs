@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use towtank_replication::history::{Act, Operation};
 
-use super::{PATIENCE, Shared, draws_of};
+use super::{PATIENCE, Shared, Unanswered, draws_of};
 use crate::StoreError;
 use crate::client::Client;
 
@@ -37,6 +37,9 @@ pub(super) fn load(shared: &Shared<'_>, client: u32) -> Result<(), StoreError> {
     let (mut number, mut learned) = (0_u64, shared.now());
     while !shared.ends.load(Ordering::Relaxed) {
         let open = shared.gate.read().expect("no thread that holds it panics");
+        if shared.ends.load(Ordering::Relaxed) {
+            break;
+        }
         let objects = u64::from(shared.plan.objects);
         // The search for an order takes longer with each concurrent write to one object.
         let hot = u64::from(shared.plan.clients / 2).max(HOT).min(objects);
@@ -59,18 +62,17 @@ pub(super) fn load(shared: &Shared<'_>, client: u32) -> Result<(), StoreError> {
             line.lose_next_answer(Duration::from_millis(draws(LOSE_AFTER_MS)));
             shared.answers_lost.fetch_add(1, Ordering::Relaxed);
         }
-        let called = shared.now();
-        let act = match what {
-            0..6 => {
-                line.put(&name(object), &BTreeMap::new(), &content(value, size))?;
-                Act::Set(Some(value))
-            }
-            6 => {
-                line.remove(&name(object))?;
-                Act::Set(None)
-            }
-            _ => Act::Read(read(&mut line, object)?),
+        let set = match what {
+            0..6 => Some(Some(value)),
+            6 => Some(None),
+            _ => None,
         };
+        let called = shared.now();
+        let done = perform(&mut line, object, set, size);
+        let act = done.inspect_err(|_| {
+            let mut unanswered = shared.unanswered.lock().expect("no thread that holds it panics");
+            unanswered.push(Unanswered { client, object, called, set });
+        })?;
         let answered = shared.now();
         let counter = if matches!(act, Act::Read(_)) { &shared.reads } else { &shared.writes };
         counter.fetch_add(1, Ordering::Relaxed);
@@ -79,6 +81,16 @@ pub(super) fn load(shared: &Shared<'_>, client: u32) -> Result<(), StoreError> {
         drop((history, open));
     }
     Ok(())
+}
+
+/// Writes or removes an object if something is to be set, and reads it otherwise.
+fn perform(line: &mut Client, object: u32, set: Option<Option<u64>>, size: u64) -> Result<Act, StoreError> {
+    match set {
+        Some(Some(value)) => line.put(&name(object), &BTreeMap::new(), &content(value, size))?,
+        Some(None) => line.remove(&name(object))?,
+        None => return Ok(Act::Read(read(line, object)?)),
+    };
+    Ok(Act::Set(set.flatten()))
 }
 
 /// The name of an object, from its number.
