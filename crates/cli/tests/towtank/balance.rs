@@ -463,7 +463,7 @@ fn commands_say_what_they_leave_out() {
         let now = "\"pg_placement_num_target\":256,\"pg_num_target\":256";
         let then = format!("\"pg_placement_num_target\":{target},\"pg_num_target\":{target}");
         assert!(whole.contains(now));
-        folder.write("osd_dump.json", &whole.replace(now, &then));
+        folder.write("osd_dump.json", whole.replace(now, &then));
         let more = ["--max-moves", "2", "--commands", "-", "--quiet"];
         let said = folder.run(&[&["balance"], &EXPORTS[..], &more].concat());
         let (head, commands): (Vec<&str>, Vec<&str>) =
