@@ -168,7 +168,7 @@ fn a_sweep_is_drawn_over_utilisation() {
     let points = ["0.3/s", "0.6/s"].map(|rate| (rate, MM1.replace("0.7/s", rate)));
     let presentation = swept("stations.counter.arrival_rate", &points, 3);
     let ids: Vec<&str> = presentation.figures.iter().map(|figure| figure.id.as_str()).collect();
-    insta::assert_snapshot!(presentation.answer.prose(), @"The mean wait of a visit lies between 0.4077 s with arrival rate 0.3/s and 1.457 s with arrival rate 0.6/s.");
+    insta::assert_snapshot!(presentation.answer.prose(), @"The mean wait of a visit lies between 407.7 ms with arrival rate 0.3/s and 1,457 ms with arrival rate 0.6/s.");
     assert_eq!(ids, ["wait_mean_by_utilisation", "number_mean_by_utilisation"]);
     assert_eq!(presentation.tables[0].rows().len(), 2 * ROWS.len());
     let names: Vec<&str> = presentation.claims.iter().map(|claim| claim.name.as_str()).collect();
