@@ -243,7 +243,7 @@ fn as_promised(checked: &CheckedScenario, outcome: &Outcome) -> Result<(), Strin
 /// Whether a measure is left out by what happens in a run, not by its scenario: where nothing moves, clients
 /// are not simulated.
 fn by_chance(name: &str) -> bool {
-    ["objects_unwritten", "peers_rate_correlation", "peering_s"].contains(&name)
+    ["objects_unwritten", "peers_rate_correlation", "unmoved_objects", "peering_s"].contains(&name)
         || name.ends_with("log_recovery_s")
         || name.starts_with("client_")
 }
