@@ -122,10 +122,12 @@ fn found(moves: &Moves) -> Vec<(Status, String)> {
 /// Devices that are full now, and are to lose something: until then they take no writes.
 fn full_now(moves: &Moves) -> Option<(Status, String)> {
     let full = moves.safety.limits.full;
-    let is_full = |device: &&DeviceMoves| device.fill().is_some_and(|(now, then)| now > full && then < now);
-    let devices: Vec<&DeviceMoves> = moves.devices.values().filter(is_full).collect();
-    let fullest = devices.first()?;
-    let (now, more) = (percent(fullest.fill()?.0), devices.len() - 1);
+    let fills = || {
+        let fills = moves.devices.values().filter_map(|device| Some((device, device.fill()?)));
+        fills.filter(|(_, (now, then))| *now > full && then < now).map(|(device, (now, _))| (device, now))
+    };
+    let (fullest, now) = fills().max_by(|left, right| left.1.total_cmp(&right.1))?;
+    let (now, more) = (percent(now), fills().count() - 1);
     let more = if more == 0 { String::new() } else { format!(", and {more} more") };
     Some((
         Status::NotSafe,
@@ -336,5 +338,9 @@ mod tests {
         assert_eq!(dangers(&moves), [full]);
         moves.devices.get_mut(&1).unwrap().used_bytes = Some(949);
         assert!(dangers(&moves).is_empty());
+        // Of several the fullest is named.
+        let mut moves = filled(&[955, 970]);
+        moves.devices.values_mut().for_each(|one| (one.present_bytes, one.target_bytes) = (900, 100));
+        assert!(dangers(&moves)[0].starts_with("osd.1 is 97 % full now, above full (95 %), and 1 more:"));
     }
 }

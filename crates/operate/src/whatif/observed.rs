@@ -372,8 +372,7 @@ fn affected(ready: &Ready) -> Option<[u64; 2]> {
 fn waited(ready: &Ready, (recovery, recovered): (&Recovery<'_>, &Recovered)) -> [f64; 3] {
     let Waiting { detection, down_out, peering, .. } = ready.real.waiting();
     let first = ready.staged.struck.first().map(|struck| struck.at);
-    let at_first = ready.staged.struck.iter().filter(|struck| Some(struck.at) == first);
-    let given_up = at_first.into_iter().any(|struck| recovery.moments_of(struck).1.is_some());
+    let given_up = !noticed::stays_in(recovery);
     let moves = transfer(recovered).map(|_| recovered.first_transfer);
     // After this span, and after peering, objects have begun to move at the earliest.
     let passes = |span: SimSpan| {
