@@ -106,7 +106,12 @@ export function studyTable(table: Table, report: Report): HTMLElement {
     unit: units[at]?.unit,
     numeric: column.kind === "number",
   }));
-  const rows = table.rows.map((row) => row.map((cell, at) => studyCell(cell as Exact, units[at])));
+  const measure = table.columns.findIndex((column) => column.name === "measure");
+  const cells = (row: typeof table.rows[number]) =>
+    row.map((cell, at) =>
+      at === measure && typeof cell === "string" ? { text: titleOf(cell, report), key: cell } : studyCell(cell as Exact, units[at]),
+    );
+  const rows = table.rows.map(cells);
   return h(
     "div",
     { class: "study-table" },

@@ -186,9 +186,9 @@ fn half_missing(plan: &Plan, points: &[PointOutcomes]) -> Vec<Warning> {
     let total = points.iter().map(|point| point.outcomes.len()).sum::<usize>();
     let words = gaps.into_iter().map(|(name, occurrences)| {
         let Occurrences { count, place, reason } = occurrences;
-        let place = plan.describe(place);
+        let (place, runs) = (plan.place(place), plan.word_for_runs());
         Warning::unknown(format!(
-            "`{name}` has no value in {count} of {total} runs (first in {place}: {reason}); its means are over the others"
+            "`{name}` has no value in {count} of {total} {runs} (first {place}: {reason}); its means are over the others"
         ))
     });
     words.collect()
@@ -208,8 +208,8 @@ fn outcome_warnings(plan: &Plan, points: &[PointOutcomes]) -> Vec<Warning> {
     let words = texts.into_iter().map(|(text, (severity, occurrences))| match occurrences.count {
         count if count >= total => Warning { severity, text },
         count => {
-            let place = plan.describe(occurrences.place);
-            Warning { severity, text: format!("{text} (in {count} of {total} runs, first in {place})") }
+            let (place, runs) = (plan.place(occurrences.place), plan.word_for_runs());
+            Warning { severity, text: format!("{text} (in {count} of {total} {runs}, first {place})") }
         }
     });
     words.collect()

@@ -304,6 +304,24 @@ impl Plan {
         }
         format!("replicate {} of point {} ({label})", task.replicate, task.point + 1)
     }
+
+    /// Where a task is, for a reader of the answer: `in replicate 7 at servers = 16`, or `at servers = 16`
+    /// where each point has one run.
+    #[must_use]
+    pub(crate) fn place(&self, task: Task) -> String {
+        let label = self.points[task.point].label();
+        match (label.is_empty(), self.replicates) {
+            (true, _) => format!("in replicate {}", task.replicate),
+            (false, 1) => format!("at {label}"),
+            (false, _) => format!("in replicate {} at {label}", task.replicate),
+        }
+    }
+
+    /// The word for the runs of all points: where each point has one run, they are the points.
+    #[must_use]
+    pub(crate) fn word_for_runs(&self) -> &'static str {
+        if self.replicates == 1 && self.points.len() > 1 { "points" } else { "runs" }
+    }
 }
 
 #[cfg(test)]

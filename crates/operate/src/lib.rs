@@ -25,6 +25,7 @@ mod release;
 mod retrying;
 mod states;
 mod targets;
+mod titles;
 pub mod whatif;
 
 use towtank_study::Study;

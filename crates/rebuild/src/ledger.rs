@@ -5,6 +5,7 @@
 //! once the failed devices are out. Source and target are never devices that are known to be down. Where the
 //! records follow a changed map, places that are left move too (`following`).
 
+mod draft;
 mod following;
 mod leading;
 mod order;
@@ -18,6 +19,7 @@ use towtank_kernel::prefetch;
 use towtank_streams::Seed;
 use towtank_units::SimSpan;
 
+use self::draft::Drafted;
 use self::following::Placed;
 pub use self::order::Order;
 use self::order::Turn;
@@ -25,11 +27,12 @@ use self::returning::Returning;
 pub use self::returning::{LEADS_MOST, ToEach, Writes};
 pub use self::stuck::Stuck;
 use crate::affected::{Affected, Kind};
-use crate::flags::{Flags, Need};
+use crate::flags::Flags;
 use crate::hardware::Hardware;
 use crate::homes::Wanted;
 use crate::model::SPARES;
 use crate::plan::{DeviceId, Job, NOWHERE, Plan};
+use crate::redundancy::Redundancy;
 
 /// How many records ahead the tables are prefetched: about as long as memory takes.
 const FETCH_AHEAD: usize = 16;
@@ -137,6 +140,17 @@ pub struct Ledger<'a> {
     unwritten: u64,
     /// Scratch space.
     spare: [Vec<DeviceId>; 2],
+}
+
+/// A record with fewer parts than it should have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Short {
+    /// The devices that hold one each and answer.
+    pub devices: Vec<DeviceId>,
+    /// How many there should be, and how many a read takes.
+    pub redundancy: Redundancy,
+    /// The bytes of one part.
+    pub bytes: u64,
 }
 
 /// A plan, and the object of each job.
@@ -321,67 +335,13 @@ impl<'a> Ledger<'a> {
     /// # Panics
     /// If the state of a record contradicts itself.
     pub fn plan(&mut self, standing: &mut Standing, changes: usize) -> Planned {
-        // The turns of each driver: to sort few at a time, in the cache, takes less time than to sort all.
-        let mut orders = vec![Vec::new(); self.hardware.devices() as usize];
-        let mut stuck = Stuck::default();
         let out = standing.out.clone();
-        let mut below_min_size = 0;
-        let mut read_load = vec![0u64; self.hardware.devices() as usize];
         let affected = self.affected;
         let mut homes = affected.homes.as_ref().map(|homes| homes.with_out(changes, &out));
-        let unnoticed = standing.stopped != standing.down;
         self.make_room(standing, homes.as_deref_mut());
-        for record in 0..self.affected.records() {
-            let places = self.places(record);
-            if !self.returning.of(record).is_empty() && self.is_readable(record) {
-                self.aim(record, standing, homes.as_deref_mut());
-                self.keep(record);
-            }
-            let missing = self.holders[places.clone()].iter().filter(|holder| **holder == NOWHERE).count();
-            let silent = if unnoticed { self.silent(record, standing) } else { 0 };
-            if missing == 0 && silent == 0 && !self.affected.follows {
-                continue;
-            }
-            let kind = self.affected.kind(record);
-            let data = kind.redundancy.data;
-            let copies = kind.redundancy.width - missing as u32;
-            let is_empty = self.affected.sizes(record).iter().all(|&bytes| bytes == 0);
-            if is_empty && !self.affected.grouped {
-                continue;
-            }
-            below_min_size += u64::from(copies - silent + self.logged(record) < kind.min_size);
-            if is_empty || (missing == 0 && !self.affected.follows) {
-                continue;
-            }
-            let objects = self.affected.objects_of(record);
-            let bytes = self.affected.bytes_of(record);
-            if copies < data {
-                stuck.lost += objects;
-                stuck.bytes = stuck.bytes.saturating_add(bytes.saturating_mul(missing as u64));
-                let staying = self.staying(record, standing, homes.as_deref_mut());
-                stuck.staying_bytes = stuck.staying_bytes.saturating_add(bytes.saturating_mul(staying));
-                continue;
-            }
-            let wanted = self.aim(record, standing, homes.as_deref_mut());
-            let held = bytes.saturating_mul(wanted.staying as u64);
-            stuck.held_bytes = stuck.held_bytes.saturating_add(held);
-            assert!(wanted.found <= missing, "a record has more homes than it lacks copies");
-            self.keep(record);
-            let aimed = self.admit(record, wanted, missing, (standing, &mut stuck));
-            let staying = wanted.staying + wanted.moved - aimed.moved;
-            if aimed.found < missing {
-                stuck.note_spare(copies + aimed.found as u32 - data);
-            }
-            if aimed.any() {
-                let turn = self.turn(record, &aimed, (copies - data, missing), &mut read_load);
-                assert!(!standing.down[turn.driver.index()], "a device that is down drives a record");
-                orders[turn.driver.index()].push(turn);
-            }
-            stuck.staying_bytes = stuck.staying_bytes.saturating_add(bytes.saturating_mul(staying as u64));
-            let without = (missing - aimed.found) as u64;
-            stuck.bytes = stuck.bytes.saturating_add(bytes.saturating_mul(without));
-        }
-        orders.iter_mut().for_each(|turns| turns.sort_unstable());
+        let mut drafted = self.draft_with_room(standing, homes.as_deref_mut());
+        drafted.orders.iter_mut().for_each(|turns| turns.sort_unstable());
+        let Drafted { orders, stuck, below_min_size, .. } = drafted;
         let records = self.affected.records() as u64;
         assert!(below_min_size <= records, "{below_min_size} of {records} records are below min_size");
         assert!(stuck.objects() <= self.lacking(), "more objects are stuck than lack a copy");
@@ -391,39 +351,25 @@ impl<'a> Ledger<'a> {
         Planned { plan, jobs, stuck, below_min_size }
     }
 
+    /// The records with bytes that lack a part or more.
+    pub(crate) fn short(&self, standing: &Standing) -> Vec<Short> {
+        let of = |record: usize| {
+            let answers = |holder: &&DeviceId| **holder != NOWHERE && !standing.stopped[holder.index()];
+            let holders = &self.holders[self.places(record)];
+            let (live, bytes) = (holders.iter().filter(answers).count(), self.affected.bytes_of(record));
+            (live < holders.len() && bytes > 0).then(|| Short {
+                devices: holders.iter().filter(answers).copied().collect(),
+                redundancy: self.affected.kind(record).redundancy,
+                bytes,
+            })
+        };
+        (0..self.affected.records()).filter_map(of).collect()
+    }
+
     /// How many places of a record are on devices that have stopped, which nobody knows yet.
     fn silent(&self, record: usize, standing: &Standing) -> u32 {
         let has_stopped = |holder: &&DeviceId| **holder != NOWHERE && standing.stopped[holder.index()];
         self.holders[self.places(record)].iter().filter(has_stopped).count() as u32
-    }
-
-    /// What is done of what is wanted for a record: nothing where a flag forbids it or a home has no room.
-    /// Counts what is not done.
-    fn admit(
-        &self,
-        record: usize,
-        wanted: Aimed,
-        missing: usize,
-        (standing, stuck): (&mut Standing, &mut Stuck),
-    ) -> Aimed {
-        let objects = self.affected.objects_of(record);
-        let none = Aimed { found: 0, moved: 0, ..wanted };
-        let logged = wanted.found > 0 && wanted.moved == 0 && self.logged(record) as usize == wanted.found;
-        let need = Need { lacks: missing > 0, logged };
-        if let Some(flag) = standing.flags.stop(need).filter(|_| wanted.any()) {
-            stuck.flag = Some(flag);
-            *(if missing == 0 { &mut stuck.unmoved_by_flag } else { &mut stuck.flagged }) += objects;
-            none
-        } else if wanted.any() && !self.has_room(record, standing) {
-            *(if missing == 0 { &mut stuck.unmoved } else { &mut stuck.full }) += objects;
-            none
-        } else {
-            if wanted.found < missing {
-                // Some of its copies may still find a home, but the record is not complete with them.
-                *(if wanted.waits { &mut stuck.waiting } else { &mut stuck.homeless }) += objects;
-            }
-            wanted
-        }
     }
 
     /// How many shards of a lost record are left, and belong elsewhere.

@@ -23,7 +23,7 @@ use crate::failures::Struck;
 use crate::flags::FlagsOverTime;
 use crate::hardware::Hardware;
 use crate::in_all::InAll;
-use crate::ledger::{LEADS_MOST, Ledger, Planned, Progress, Rules, Standing, Stuck, ToEach, Writes};
+use crate::ledger::{LEADS_MOST, Ledger, Planned, Progress, Rules, Short, Standing, Stuck, ToEach, Writes};
 use crate::model::{Arrivals, Clients, Counts, Latencies, Limits, Load, Rebuild, SPARES};
 use crate::plan::{DeviceId, Plan};
 use crate::targets::Targets;
@@ -222,6 +222,8 @@ pub struct Recovered {
     pub below: Vec<(SimTime, u64)>,
     /// The largest number of records below min_size.
     pub below_min_size: u64,
+    /// Where records are groups: those that lacked a part at the beginning, and after each failure.
+    pub short: Vec<(SimTime, Vec<Short>)>,
     /// Bytes on each working device in the end, with what is planned for it.
     pub fill: Vec<u64>,
     /// Digests of all phases.
@@ -360,6 +362,10 @@ impl Recovery<'_> {
             found.unwritten = ledger.unwritten();
             found.below_min_size = found.below_min_size.max(planned.below_min_size);
             found.below.push((moment, planned.below_min_size));
+            let fails = self.struck.iter().any(|struck| SimTime::ZERO.saturating_add(struck.at) == moment);
+            if self.affected.grouped && (fails || found.short.is_empty()) {
+                found.short.push((moment, ledger.short(&standing)));
+            }
             found.stuck = planned.stuck;
             if found.unfinished > 0 && planned.jobs.is_empty() {
                 found.dropped = Some(moment);
@@ -477,6 +483,7 @@ impl Recovery<'_> {
             drivers: 0,
             below: Vec::new(),
             below_min_size: 0,
+            short: Vec::new(),
             fill: Vec::new(),
             digests: Vec::new(),
             events: 0,

@@ -10,8 +10,8 @@ mod printable;
 use std::ops::RangeInclusive;
 
 use crate::{
-    Answer, Claim, Label, Line, Measure, Report, Severity, Spread, Status, Step, Table, Tolerance, Verdict,
-    Warning, human,
+    Answer, Claim, Label, Line, Measure, Ordered, Report, Severity, Spread, Status, Step, Table, Tolerance,
+    Verdict, Warning, human,
 };
 #[cfg(test)]
 pub(crate) use brief::broken;
@@ -72,7 +72,7 @@ pub fn render(report: &Report, style: Style) -> String {
     blocks.extend(points(report, style));
     blocks.extend((!report.claims.is_empty()).then(|| claims(&report.claims, style)));
     let is_compared = |each: &&Table| report.answer.compared.as_deref() == Some(each.id());
-    blocks.extend(report.tables.iter().filter(|each| !is_compared(each)).map(|each| table(each, style)));
+    blocks.extend(report.tables.iter().filter(|each| !is_compared(each)).map(|each| table(each, &report.titles, style)));
     blocks.push(origin(report, style));
     blocks.join("\n")
 }
@@ -85,7 +85,7 @@ fn head(report: &Report, style: Style) -> String {
     let warned = |all: Vec<&Warning>| all.into_iter().flat_map(|one| warning(one, style)).collect::<Vec<_>>();
     blocks.push(joined(warned(report.warnings.iter().filter(serious).collect())));
     blocks.push(course(answer, style));
-    blocks.push(compared(report).map_or_else(String::new, |all| table(all, style)));
+    blocks.push(compared(report).map_or_else(String::new, |all| table(all, &report.titles, style)));
     let lines = Label::ALL.into_iter().flat_map(|label| answer.of_label(label));
     let mut below: Vec<String> = lines.flat_map(|line| line_of(line, style)).collect();
     below.extend(warned(report.warnings.iter().filter(|one| !serious(one)).collect()));
@@ -467,16 +467,16 @@ pub fn tolerance(tolerance: Tolerance, unit: &str) -> String {
     }
 }
 
-fn table(table: &Table, style: Style) -> String {
+fn table(table: &Table, titles: &Ordered<String>, style: Style) -> String {
     let mut out = section(&printable(table.title()), style);
     if !table.description().is_empty() {
         out.push_str(&paragraph(&printable(table.description()), "", style, Ink::Faint));
     }
     // Commands are to be pasted: a part of them is no plan.
     if table.columns().iter().any(|column| column.name == "command") {
-        return out + &grid::of_table(table).render(style);
+        return out + &grid::of_table(table, titles).render(style);
     }
-    out + &limited(grid::of_table(table), style, table.id())
+    out + &limited(grid::of_table(table, titles), style, table.id())
 }
 
 /// The first rows of a long grid, and where to find the others.

@@ -261,11 +261,11 @@ fn a_report_says_what_was_run() {
       "warnings": [
         {
           "severity": "unknown",
-          "text": "`lost_bytes` has no value in 2 of 6 runs (first in replicate 0 of point 1 (servers = 8): no disk failed); its means are over the others"
+          "text": "`lost_bytes` has no value in 2 of 6 runs (first in replicate 0 at servers = 8: no disk failed); its means are over the others"
         },
         {
           "severity": "note",
-          "text": "no disk failed (in 2 of 6 runs, first in replicate 0 of point 1 (servers = 8))"
+          "text": "no disk failed (in 2 of 6 runs, first in replicate 0 at servers = 8)"
         }
       ]
     }
@@ -292,7 +292,7 @@ fn what_is_not_done_is_reported() {
     insta::assert_snapshot!(Warning::texts(report.warnings).join("\n"), @r#"
     5 of 6 runs are missing or were stopped early
     no run of 1 of 3 points was finished: their values cover only what was committed
-    no disk failed (in 1 of 2 runs, first in replicate 0 of point 2 (servers = 16))
+    no disk failed (in 1 of 2 runs, first in replicate 0 at servers = 16)
     "#);
     assert!(report.partial && report.points.iter().all(|point| point.partial));
     assert_eq!(report.points[0].summary["span_s"].n(), 1);

@@ -198,7 +198,9 @@ fn too_full(moves: &Moves) -> Option<(Status, String)> {
     let stays = fullest.fill().is_some_and(|(now, then)| now == then);
     let (fill, limit) = (percent(fill), percent(limit));
     let verb = if stays { "is" } else { "would be" };
-    Some((status, format!("{} {verb} {fill} full, above {name} ({limit}){more}", fullest.name)))
+    // What has no room stays where it is.
+    let all = if stays || level == FillLevel::Nearfull { "" } else { " with all that is to move there" };
+    Some((status, format!("{} {verb} {fill} full{all}, above {name} ({limit}){more}", fullest.name)))
 }
 
 /// The effects on devices that would be too full, per limit.

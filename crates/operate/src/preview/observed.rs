@@ -7,6 +7,7 @@ use towtank_report::Outcome;
 use super::case::Case;
 use super::dangers;
 use super::moves::{DeviceMoves, Moves};
+use crate::titles::titled;
 use towtank_study::{Measure, Replicate, Value};
 
 /// The results of one replicate.
@@ -71,7 +72,7 @@ pub fn measures() -> Vec<Row> {
         })
         .titled("Fill of the fullest device after the change"),
     ]);
-    measures
+    titled(measures)
 }
 
 fn of_what_moves() -> Vec<Row> {

@@ -193,6 +193,8 @@ fn course(view: &View<'_>, what: &str) -> Vec<Step> {
         at += span;
         course.extend((span > 0.0).then(|| (at, Step::at(at, step))));
     }
+    let first = observed.first_s.filter(|_| observed.steps.is_none());
+    course.extend(first.map(|at| (at, Step::at(at, "the first object moves"))));
     let until = ends.unwrap_or(0.0);
     // Where something else moves before, these are no parts of the time, and happen all the same.
     course.extend(noticed::steps(&observed.noticed, until, [detection == 0.0, down_out == 0.0]));
@@ -301,7 +303,8 @@ fn said(view: &View<'_>) -> Vec<String> {
     }
     if view.some("one_copy_bytes") {
         let bytes = view.shown("one_copy_bytes", "bytes").unwrap_or_default();
-        first.push(format!("{bytes} have a single copy (or just k shards) left at first"));
+        let when = view.kept.exposure.when();
+        first.push(format!("{bytes} have a single copy (or just k shards) left {when}"));
     }
     dangers.splice(0..0, first);
     if dangers.is_empty() && view.value("time_to_clean_s").is_none() {

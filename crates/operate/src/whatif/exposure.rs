@@ -1,8 +1,9 @@
 //! What is at risk until all copies are back: how much has a single copy or two copies left, which further
 //! failure would lose data, and how probable that is.
 //!
-//! Groups count as exposed from the beginning until the last group with as few copies left is whole again,
-//! so the probability is an upper estimate. Devices fail independently of each other, at one constant rate
+//! What is at risk changes with each failure: of these moments the worst is shown. Groups count as exposed
+//! from each until the last group with as few copies left is whole again, so the probability is an upper
+//! estimate. Devices fail independently of each other, at one constant rate
 //! each; failures of whole hosts are named, but have no probability. Left out: groups that lack nothing,
 //! unless one device or one host has more of their shards than they can spare, errors that are found only
 //! when a copy is read, and clients' data that are written meanwhile.
@@ -10,14 +11,17 @@
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
-use towtank_rebuild::affected::Affected;
 use towtank_rebuild::hardware::Hardware;
-use towtank_rebuild::plan::{DeviceId, NOWHERE};
-use towtank_units::Percent;
+use towtank_rebuild::ledger::Short;
+use towtank_rebuild::plan::DeviceId;
+use towtank_report::human;
+use towtank_units::{Percent, SimSpan, SimTime};
 
-/// The state when everything that fails has failed, and nothing is made again yet.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// The state at the beginning, or after a failure: of these the one with most data of a single copy.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Exposure {
+    /// When that is, in seconds from the beginning.
+    pub at_s: f64,
     /// Bytes of objects with nothing to spare: a single copy, or as many shards as a read takes.
     pub one_bytes: u64,
     /// Their groups.
@@ -32,44 +36,55 @@ pub struct Exposure {
     pub pairs: u64,
     /// Servers of which each by itself would lose data.
     pub servers: Vec<String>,
+    /// At each of these moments: when it is, and how many devices and pairs would lose data.
+    pub moments: Vec<(f64, u64, u64)>,
 }
 
 /// A year of 365.25 days.
 const YEAR_S: f64 = 31_557_600.0;
 
 impl Exposure {
-    /// Adds up all groups that lack something; `failing` says which devices fail. Of groups that lack
-    /// nothing, `whole`, the devices and the number of shards that a read takes tell which host or device has
-    /// too many.
+    /// Of the groups that lack something at each moment, the worst. Of groups that lack nothing, `whole`, the
+    /// devices and the number of shards that a read takes tell which host or device has too many. Times
+    /// count from `start` before the first moment.
     #[must_use]
     pub fn of(
-        affected: &Affected,
+        short: &[(SimTime, Vec<Short>)],
+        start: SimSpan,
         whole: impl Iterator<Item = (Vec<DeviceId>, u32)>,
         (hardware, failing): (&Hardware, &[bool]),
     ) -> Exposure {
-        let mut found = Exposure::default();
-        let (mut devices, mut pairs, mut servers) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-        // Of a group on these devices, the ones without which, and without whose server, too little is left.
-        let worst = |(live, data): (&[DeviceId], usize),
-                     (devices, servers): (&mut BTreeSet<_>, &mut BTreeSet<_>)| {
-            let without = |device: DeviceId| live.iter().filter(|other| **other != device).count();
-            devices.extend(live.iter().copied().filter(|device| without(*device) < data));
-            let server = |device: &DeviceId| hardware.server_of(*device);
-            let beside = |own: u32| live.iter().filter(|other| server(other) != own).count();
-            servers.extend(live.iter().map(server).filter(|own| beside(*own) < data));
-        };
-        for record in 0..affected.records() {
-            let kind = affected.kind(record);
-            let width = kind.redundancy.width as usize;
-            let live = |device: &&DeviceId| **device != NOWHERE && !failing[device.index()];
-            let live: Vec<DeviceId> = affected.list(record)[..width].iter().filter(live).copied().collect();
-            let data = kind.redundancy.data as usize;
-            let shards = affected.bytes_of(record);
-            if live.len() < data || shards == 0 || live.len() == width {
+        let mut always = Critical::default();
+        for (live, data) in whole.filter(|(live, _)| !live.iter().any(|device| failing[device.index()])) {
+            always.add(&live, data as usize, hardware);
+        }
+        let mut worst: Option<Exposure> = None;
+        let mut moments = Vec::new();
+        let none = (SimTime::ZERO, Vec::new());
+        for (at, short) in short.iter().chain(short.is_empty().then_some(&none)) {
+            let at = if *at == SimTime::ZERO { *at } else { at.saturating_add(start) };
+            let found = Exposure::at(at.as_secs_f64(), short, &always, hardware);
+            moments.push((found.at_s, found.devices.len() as u64, found.pairs));
+            let how_bad =
+                |one: &Exposure| (one.one_bytes, one.devices.len(), one.two_bytes, one.servers.len());
+            if worst.as_ref().is_none_or(|worst| how_bad(&found) > how_bad(worst)) {
+                worst = Some(found);
+            }
+        }
+        Exposure { moments, ..worst.unwrap_or_default() }
+    }
+
+    /// The state at one moment.
+    fn at(at_s: f64, short: &[Short], always: &Critical, hardware: &Hardware) -> Exposure {
+        let mut found = Exposure { at_s, ..Exposure::default() };
+        let (mut critical, mut pairs) = (always.clone(), BTreeSet::new());
+        for Short { devices: live, redundancy, bytes } in short {
+            let data = redundancy.data as usize;
+            if live.len() < data {
                 continue;
             }
-            let bytes = shards.saturating_mul(u64::from(kind.redundancy.data));
-            worst((&live, data), (&mut devices, &mut servers));
+            critical.add(live, data, hardware);
+            let bytes = bytes.saturating_mul(u64::from(redundancy.data));
             match live.len() - data {
                 0 => {
                     found.one_bytes += bytes;
@@ -85,9 +100,7 @@ impl Exposure {
                 _ => {}
             }
         }
-        for (live, data) in whole.filter(|(live, _)| !live.iter().any(|device| failing[device.index()])) {
-            worst((&live, data as usize), (&mut devices, &mut servers));
-        }
+        let Critical { devices, servers } = critical;
         let single = |pair: &(DeviceId, DeviceId)| devices.contains(&pair.0) || devices.contains(&pair.1);
         found.pairs = pairs.iter().filter(|pair| !single(pair)).count() as u64;
         found.devices = devices.iter().map(|device| hardware.disk_name(*device)).collect();
@@ -99,12 +112,50 @@ impl Exposure {
     /// `one_s`, and nothing with two after `two_s`.
     #[must_use]
     pub(crate) fn loss(&self, failure_rate: Percent, (one_s, two_s): (f64, f64)) -> f64 {
-        let in_time = |seconds: f64| failure_rate.fraction_f64() * seconds / YEAR_S;
-        let single = 1.0 - libm::exp(-in_time(one_s) * self.devices.len() as f64);
-        // Both of a pair fail in the time, in either order.
-        let both = 1.0 - libm::exp(-in_time(two_s));
-        let double = (self.pairs as f64 * both * both).min(1.0);
-        1.0 - (1.0 - single) * (1.0 - double)
+        let none = self.moments.iter().map(|(at, devices, pairs)| {
+            let in_time = |end: f64| {
+                let from = if *at == self.first_s() { 0.0 } else { *at };
+                failure_rate.fraction_f64() * (end - from).max(0.0) / YEAR_S
+            };
+            let single = 1.0 - libm::exp(-in_time(one_s) * *devices as f64);
+            // Both of a pair fail in the time, in either order.
+            let both = 1.0 - libm::exp(-in_time(two_s));
+            let double = (*pairs as f64 * both * both).min(1.0);
+            (1.0 - single) * (1.0 - double)
+        });
+        1.0 - none.product::<f64>()
+    }
+
+    /// When the worst is, in words.
+    #[must_use]
+    pub(crate) fn when(&self) -> String {
+        if self.at_s > self.first_s() {
+            format!("at {}", human::quantity(self.at_s, "s"))
+        } else {
+            "at first".to_owned()
+        }
+    }
+
+    fn first_s(&self) -> f64 {
+        self.moments.first().map_or(0.0, |(at, ..)| *at)
+    }
+}
+
+/// What by itself would lose data.
+#[derive(Clone, Debug, Default)]
+struct Critical {
+    devices: BTreeSet<DeviceId>,
+    servers: BTreeSet<u32>,
+}
+
+impl Critical {
+    /// Adds, of a group on these devices, the ones without which, and without whose server, too little is left.
+    fn add(&mut self, live: &[DeviceId], data: usize, hardware: &Hardware) {
+        let without = |device: DeviceId| live.iter().filter(|other| **other != device).count();
+        self.devices.extend(live.iter().copied().filter(|device| without(*device) < data));
+        let server = |device: &DeviceId| hardware.server_of(*device);
+        let beside = |own: u32| live.iter().filter(|other| server(other) != own).count();
+        self.servers.extend(live.iter().map(server).filter(|own| beside(*own) < data));
     }
 }
 
@@ -120,15 +171,20 @@ mod tests {
     fn the_probability_is_that_of_a_calculation_by_hand() {
         let rate = Percent::from_percent(2).unwrap();
         let day = 86_400.0;
-        let one = Exposure { devices: vec![String::new(); 10], ..Exposure::default() };
+        let exposed =
+            |devices, pairs| Exposure { moments: vec![(0.0, devices, pairs)], ..Exposure::default() };
+        let one = exposed(10, 0);
         // 10 devices at 0.02 a year for a day.
         let expected = 10.0 * 0.02 / 365.25;
         assert!((one.loss(rate, (day, day)) / expected - 1.0).abs() < 1e-3);
-        let two = Exposure { pairs: 6, ..Exposure::default() };
+        let two = exposed(0, 6);
         let each: f64 = 0.02 / 365.25;
         assert!((two.loss(rate, (0.0, day)) / (6.0 * each * each) - 1.0).abs() < 1e-3);
         assert_eq!(Exposure::default().loss(rate, (day, day)), 0.0);
-        let many = Exposure { devices: vec![String::new(); 100], pairs: 1 << 40, ..Exposure::default() };
+        // After a second failure a day later, of the ten only that day counts.
+        let later = Exposure { moments: vec![(0.0, 0, 0), (day, 10, 0)], ..Exposure::default() };
+        assert!((later.loss(rate, (2.0 * day, 0.0)) / expected - 1.0).abs() < 1e-3);
+        let many = exposed(100, 1 << 40);
         let sure = many.loss(Percent::FULL, (1e12, 1e12));
         assert!((0.0..=1.0).contains(&sure) && sure > 0.999, "{sure}");
     }

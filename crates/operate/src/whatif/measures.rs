@@ -5,6 +5,7 @@ use towtank_ceph::GroupStates;
 use super::observed::Seen;
 use super::scenario::Scenario as Settled;
 use crate::preview::moves::DeviceMoves;
+use crate::titles::titled;
 use towtank_recovery::work;
 use towtank_study::{Measure, Value};
 
@@ -21,7 +22,7 @@ pub fn measures() -> Vec<Row> {
     measures.extend(of_devices());
     measures.extend(work::of_machines());
     measures.extend(work::of_clients());
-    measures
+    titled(measures)
 }
 
 fn of_times() -> Vec<Row> {
@@ -201,27 +202,27 @@ fn of_exposure() -> Vec<Row> {
         Row::new(
             "one_copy_bytes",
             "bytes",
-            "bytes of objects with a single copy (or just k shards) at first",
+            "bytes of objects with a single copy (or just k shards), at the beginning or after the failure that leaves most of them",
             |seen| seen.at_least(seen.exposure.one_bytes),
         )
         .titled("Data with one copy left"),
         Row::new(
             "two_copies_bytes",
             "bytes",
-            "bytes of objects that lack a copy and have two left",
+            "bytes of objects that lack a copy and have two left, at the same moment",
             |seen| seen.at_least(seen.exposure.two_bytes),
         )
         .titled("Data with two copies left"),
         Row::new(
             "devices_critical",
             "devices",
-            "devices of which each by itself would lose data, at first",
+            "devices of which each by itself would lose data, at the same moment",
             |seen| seen.at_least(seen.exposure.devices.len() as u64),
         ),
         Row::new(
             "hosts_critical",
             "hosts",
-            "hosts of which each by itself would lose data, at first",
+            "hosts of which each by itself would lose data, at the same moment",
             |seen| seen.at_least(seen.exposure.servers.len() as u64),
         ),
         Row::new(
@@ -251,8 +252,7 @@ fn of_groups() -> Vec<Row> {
             "groups",
             "maximum number of placement groups that accepted no writes at the same time",
             |seen| seen.at_least(seen.recovered.below_min_size),
-        )
-        .titled("Maximum of groups that accepted no writes"),
+        ),
         Row::new(
             "groups_short",
             "groups",
@@ -316,9 +316,13 @@ fn of_devices() -> Vec<Row> {
     vec![
         row("fill_max_before", "fill of the fullest device now", |fill| fill.0)
             .titled("Fill of the fullest device now"),
-        row("fill_max_after", "fill of the fullest device afterwards", |fill| fill.1)
-            .titled("Fill of the fullest device afterwards")
-            .formerly("max_device_fill"),
+        row(
+            "fill_max_after",
+            "fill of the fullest device afterwards, if all that is to move moves",
+            |fill| fill.1,
+        )
+        .titled("Fill of the fullest device afterwards")
+        .formerly("max_device_fill"),
         groups("device_groups_max_before", "placement groups on the device with the most, now", |device| {
             device.present_shards
         }),

@@ -95,6 +95,8 @@ pub struct Observed {
     /// and until the first object can move.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waited: Option<[f64; 3]>,
+    /// When the first object moves, where anything happens after the beginning.
+    pub first_s: Option<f64>,
     /// When failures are detected, and their devices marked out.
     pub noticed: Vec<Noticed>,
     /// What the machines did, and what held it up. Times count from the change.
@@ -223,6 +225,9 @@ fn in_order(
         lasts: ready.lasts,
         course: course(ready),
         waited: Some(waited(ready, models)),
+        first_s: transfer(&recovered)
+            .filter(|_| ready.lasts)
+            .map(|_| ready.start.as_secs_f64() + recovered.first_transfer.as_secs_f64()),
         noticed: noticed::all(ready, &recovery),
         work,
         by_spare: by_spare(&recovered, start),
@@ -238,7 +243,8 @@ fn in_order(
     let seen = Seen {
         moves,
         exposure: Exposure::of(
-            &staged.affected,
+            &recovered.short,
+            ready.start,
             ready.real.groups.whole(),
             (&staged.hardware, &staged.failing),
         ),

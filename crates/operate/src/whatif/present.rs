@@ -105,9 +105,12 @@ fn risk(view: &View<'_>) -> Table {
         Column::number("until", "s"),
         Column::text("lost_with"),
     ];
-    let about = "Data that lack a copy or shard at first, by how many are left. Until when the last of them is whole again.";
-    let mut table = Table::new("risk", "What is at risk meanwhile", columns).about(about);
     let exposure = &view.kept.exposure;
+    let about = format!(
+        "Data that lack a copy or shard {}, by how many are left. Until when the last of them is whole again.",
+        exposure.when()
+    );
+    let mut table = Table::new("risk", "What is at risk meanwhile", columns).about(about);
     let until = |measure: &str| match view.value(measure) {
         Some(value) => Cell::from(value),
         None => Cell::missing("not all is made again"),

@@ -25,6 +25,7 @@ mod moves_only;
 mod ranges;
 mod real;
 mod releases;
+mod room;
 mod rule;
 mod steps;
 

@@ -1,9 +1,17 @@
 //! Which devices have room for what they are to hold.
 
+use super::draft::{Drafted, Halt};
 use super::{Ledger, Standing};
 use crate::flags::Need;
 use crate::homes::Wanted;
 use crate::plan::{DeviceId, NOWHERE};
+
+/// A record that stays where it is although it belongs elsewhere.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stays {
+    pub record: usize,
+    pub halt: Halt,
+}
 
 impl Ledger<'_> {
     /// Whether a device held a part of the record before anything happened: then the bytes on it at first
@@ -39,6 +47,50 @@ impl Ledger<'_> {
         }
     }
 
+    /// Decides what is done for each record. What leaves a device was counted as free, so where a record stays
+    /// after all, its room is not: what counted on that stays too, and what counted on this.
+    pub(super) fn draft_with_room(
+        &mut self,
+        standing: &mut Standing,
+        mut homes: Option<&mut (dyn Wanted + '_)>,
+    ) -> Drafted {
+        let mut refused = Vec::new();
+        let mut kept = vec![0u64; standing.used.len()];
+        loop {
+            let mut tried = standing.clone();
+            tried.used = sum(&standing.used, &kept);
+            let drafted = self.draft(&mut tried, homes.as_deref_mut(), &refused);
+            let known = std::mem::replace(&mut kept, self.kept_by(&drafted.stays));
+            let more = |(kept, known): (&u64, &u64)| kept.saturating_sub(*known);
+            let extra: Vec<u64> = kept.iter().zip(&known).map(more).collect();
+            let used = sum(&tried.used, &extra);
+            let is_over = |device: usize| extra[device] > 0 && used[device] > standing.limit[device];
+            if !(0..used.len()).any(is_over) {
+                standing.used = used;
+                return drafted;
+            }
+            refused.resize(self.affected.records(), false);
+            drafted.stays.iter().for_each(|stays| refused[stays.record] = true);
+        }
+    }
+
+    /// The bytes on each device of parts that were to leave it.
+    fn kept_by(&self, stays: &[Stays]) -> Vec<u64> {
+        let mut kept = vec![0u64; self.gained.len()];
+        for &Stays { record, halt } in stays {
+            let (holders, aims) = (&self.holders[self.places(record)], &self.aims[self.places(record)]);
+            for (holder, aim) in holders.iter().zip(aims) {
+                let leaves = *holder != NOWHERE && *aim != NOWHERE && !aims.contains(holder);
+                // `make_room` left alone what a flag keeps.
+                if leaves && (self.held(record, *holder) || halt == Halt::Room) {
+                    let kept = &mut kept[holder.index()];
+                    *kept = kept.saturating_add(self.affected.bytes_of(record));
+                }
+            }
+        }
+        kept
+    }
+
     /// Whether all homes of a record have room for it; if so, reserves the room.
     pub(super) fn has_room(&self, record: usize, standing: &mut Standing) -> bool {
         let bytes = self.affected.bytes_of(record);
@@ -62,4 +114,9 @@ impl Ledger<'_> {
         assert!(!targets().any(over), "a home takes more than its limit");
         true
     }
+}
+
+/// The bytes on each device with more on some.
+fn sum(used: &[u64], more: &[u64]) -> Vec<u64> {
+    used.iter().zip(more).map(|(used, more)| used.saturating_add(*more)).collect()
 }

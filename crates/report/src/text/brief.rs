@@ -5,7 +5,7 @@ use super::{
     Ink, Style, claims_tally, finding, interval, line_of, means, paragraph, points_grid, printable, stopped,
     table,
 };
-use crate::{Label, Measure, Report, Severity, Table, Warning, human};
+use crate::{Label, Measure, Ordered, Report, Severity, Table, Warning, human};
 
 /// Lines of a usual terminal.
 pub const SCREEN_LINES: usize = 24;
@@ -61,7 +61,7 @@ pub fn brief(report: &Report, style: Style, rest: Rest<'_>) -> String {
     let of = |labels: &[Label]| of(report, labels, style);
     let limit = room.whole(of(&[Label::Limit, Label::Try]), PART_LINES);
     let compared = match super::compared(report).filter(|_| report.answer.by_column) {
-        Some(table) => room.side_by_side(table, style),
+        Some(table) => room.side_by_side(table, &report.titles, style),
         None => room.first(compared(report, style), SCREEN_LINES / 2),
     };
     room.lines += kept;
@@ -152,7 +152,7 @@ impl Room {
 
     /// A table with a column for each of what is compared: as many of its rows as fit, in blocks if the
     /// columns do not fit beside each other. Where few rows would fit, each column becomes a row.
-    fn side_by_side(&mut self, table: &Table, style: Style) -> Vec<String> {
+    fn side_by_side(&mut self, table: &Table, titles: &Ordered<String>, style: Style) -> Vec<String> {
         let most = self.lines.saturating_sub(BELOW_LINES);
         let rows = |grid: &dyn Fn() -> Grid, count: usize, least: usize| {
             let of = |rows: usize| {
@@ -169,8 +169,8 @@ impl Room {
             (least..=count).rev().map(of).find(|(shown, _)| shown.len() <= most)
         };
         let count = table.rows().len();
-        let whole = || grid::titled(table);
-        let turned = || grid::titled(table).transposed().first_block();
+        let whole = || grid::of_table(table, titles);
+        let turned = || grid::of_table(table, titles).transposed().first_block();
         let found = rows(&whole, count, count.min(BESIDE_ROWS))
             .or_else(|| rows(&turned, table.columns().len() - 1, 1))
             .unwrap_or_default();
@@ -242,7 +242,7 @@ fn warnings(report: &Report, style: Style, which: fn(Severity) -> bool) -> Vec<V
 fn compared(report: &Report, style: Style) -> Vec<String> {
     if let Some(compared) = super::compared(report) {
         let compared = compared.clone().with_first(&report.answer.measures);
-        return lines(&grid::titled(&compared).for_screen().render(style));
+        return lines(&grid::of_table(&compared, &report.titles).for_screen().render(style));
     }
     if !report.answer.course.is_empty() {
         return Vec::new();
@@ -253,7 +253,7 @@ fn compared(report: &Report, style: Style) -> Vec<String> {
     }
     if report.summary.is_empty() && report.claims.is_empty() {
         // A report that was not simulated has tables alone.
-        return report.tables.iter().flat_map(|each| lines(&table(each, style))).collect();
+        return report.tables.iter().flat_map(|each| lines(&table(each, &report.titles, style))).collect();
     }
     lines(&main_measures(report, style))
 }

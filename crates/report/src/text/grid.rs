@@ -2,7 +2,7 @@
 //! blocks that repeat the key columns, so that no line is wider than the limit unless a single cell is.
 
 use super::{Ink, Style, printable};
-use crate::{Cell, Column, ColumnKind, Table, human};
+use crate::{Cell, Column, ColumnKind, Ordered, Table, human};
 
 /// Space between columns.
 const GAP: usize = 2;
@@ -197,14 +197,21 @@ impl Block<'_> {
     }
 }
 
-/// A table as a grid: each column of numbers in one unit, aligned at the decimal point.
-pub(crate) fn of_table(table: &Table) -> Grid {
-    by_keys(table, with_heads(table, |column| column.name.clone()), str::to_owned)
-}
-
-/// The same with words in its heads.
-pub(crate) fn titled(table: &Table) -> Grid {
-    let grid = with_heads(table, |column| crate::title::of(&column.name, &column.unit));
+/// A table as a grid, with words in its heads and for its measures, where these have titles: each column of
+/// numbers in one unit, aligned at the decimal point.
+pub(crate) fn of_table(table: &Table, titles: &Ordered<String>) -> Grid {
+    let mut grid = with_heads(table, |column| crate::title::of(&column.name, &column.unit));
+    let at = |name: &str| table.columns().iter().position(|column| column.name == name);
+    if let Some(measure) = at("measure") {
+        let unit = at("unit");
+        for (row, _) in &mut grid.rows {
+            let own = |unit: usize| crate::title::of(&row[measure], &row[unit]);
+            row[measure] = titles
+                .get(&row[measure])
+                .cloned()
+                .unwrap_or_else(|| unit.map_or_else(|| human::heading(&row[measure]), own));
+        }
+    }
     by_keys(table, grid, crate::title::capital)
 }
 

@@ -172,7 +172,14 @@ pub struct Seen {
 pub fn measures() -> Vec<Measure<Seen>> {
     let measure = |row: &'static Row| {
         let value = |seen: &Seen| (row.value)(&seen.observed).ok_or_else(|| NO_JOB.to_owned());
-        Measure::new(row.name, row.unit, row.about, value)
+        let measure = Measure::new(row.name, row.unit, row.about, value);
+        match row.name {
+            "number_mean" => measure.titled("Mean number of jobs"),
+            "waiting_mean" => measure.titled("Mean number of waiting jobs"),
+            "wait_share" => measure.titled("Share of visits that wait"),
+            "little_ratio" => measure.titled("Ratio of Little's law"),
+            _ => measure,
+        }
     };
     ROWS.iter().map(measure).collect()
 }

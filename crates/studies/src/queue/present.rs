@@ -79,11 +79,11 @@ fn by_station(views: &[View<'_>], swept: bool) -> Table {
             let p99 = theory.law_of_times.map(|law| law.response_quantile(0.99));
             let arrivals = seen.responses.count() as f64 / view.seconds;
             for (measure, unit, values) in [
-                ("arrival_rate", "jobs/s", [Some(arrivals), Some(theory.load.arrival_rate)]),
-                ("utilisation", "fraction", [seen.utilisation(), theory.load.utilisation()].map(Some)),
-                ("number_mean", "jobs", [Some(seen.number_mean()), theory.number_mean()]),
-                ("response_mean", "s", [mean, theory.response_mean()]),
-                ("response_p99", "s", [response(0.99), p99]),
+                ("Arrival rate", "jobs/s", [Some(arrivals), Some(theory.load.arrival_rate)]),
+                ("Utilisation", "fraction", [seen.utilisation(), theory.load.utilisation()].map(Some)),
+                ("Mean number of jobs", "jobs", [Some(seen.number_mean()), theory.number_mean()]),
+                ("Mean response", "s", [mean, theory.response_mean()]),
+                ("Response, 99th percentile", "s", [response(0.99), p99]),
             ] {
                 table.push(row(point, &[name, measure, unit], values.into(), values));
             }

@@ -330,3 +330,22 @@ fn a_recovery_beyond_the_end_of_time_is_an_error() {
         "{failed:?}"
     );
 }
+
+/// What is rebuilt before the next failure is not missing then. Two failures at once leave single copies; a day
+/// apart they do not, and so they lose data less likely.
+#[test]
+fn failures_far_apart_do_not_add_up() {
+    let seen = |gap: &str| {
+        with_room(&format!("changes = [\"fail osd.3\", \"fail osd.7@{gap}\"]\nrecovery_sleep = \"0s\""))
+    };
+    let [soon, late] = ["30s", "3d"].map(seen);
+    let alone = with_room("changes = [\"fail osd.3\"]\nrecovery_sleep = \"0s\"");
+    assert!(value(&alone, "time_to_clean_s") < 3.0 * 86_400.0, "the second failure comes too early");
+    for measure in ["one_copy_bytes", "devices_critical", "data_loss_probability_fraction"] {
+        let [soon, late] = [&soon, &late].map(|seen| value(seen, measure));
+        assert!(soon > late, "{measure}: {soon} and {late}");
+    }
+    assert_eq!(value(&late, "one_copy_bytes"), 0.0);
+    assert!(value(&late, "two_copies_bytes") >= value(&alone, "two_copies_bytes"));
+    assert_eq!(value(&alone, "time_to_two_copies_s"), 0.0);
+}

@@ -1,0 +1,48 @@
+//! Devices that have no room, and what counts on it.
+
+use super::*;
+
+/// Two groups of ten objects where the map wants them, and the device that each leaves out: two different
+/// ones.
+fn settled() -> ([[u32; 3]; 2], [u32; 2]) {
+    let all = HELD.iter().flat_map(|first| HELD.iter().map(|second| [*first, *second]));
+    let is_settled =
+        |held: &[[u32; 3]; 2]| value(&outcome(&Whatif, four(held, None), FOUR), "moved_bytes") == 0.0;
+    let held = all.into_iter().find(is_settled).expect("the map wants the groups somewhere");
+    let left_out =
+        held.map(|group| (0..4).find(|osd| !group.contains(osd)).expect("one of four is left out"));
+    assert_ne!(left_out[0], left_out[1], "the two groups are on the same devices");
+    (held, left_out)
+}
+
+/// The first group is to move from `middle` to `last`, the second one to `middle`, which has room for it once
+/// the first has left. `last` has room or not.
+fn chain(has_room: bool, more: &str) -> Outcome {
+    let (held, [last, middle]) = settled();
+    let from = held[1].into_iter().find(|osd| *osd != last).expect("a group has three devices");
+    let Folder(mut files) = four(&held, None);
+    let node = |osd: u32| {
+        let used = held.iter().flatten().filter(|one| **one == osd).count();
+        let size = if osd == middle || (osd == last && !has_room) { 1.2 } else { 9.0 };
+        format!(r#"{{"id":{osd},"kb":{},"kb_used":{}}}"#, (40_960.0 * size) as u64, 40_960 * used)
+    };
+    let nodes: Vec<String> = (0..4).map(node).collect();
+    files.insert("df".to_owned(), format!(r#"{{"nodes":[{}]}}"#, nodes.join(",")).into_bytes());
+    let upmaps = format!(
+        "changes = [\"upmap-items 1.0 {middle} {last}\", \"upmap-items 1.1 {from} {middle}\"]\n{more}"
+    );
+    outcome(&Whatif, Folder(files), &format!("osd_df = \"df\"\nrecovery_sleep = \"0s\"\n{FOUR}{upmaps}"))
+}
+
+/// What has no room stays, and so does what counted on its leaving.
+#[test]
+fn what_counted_on_the_leaving_of_what_stays_stays_too() {
+    let all = chain(true, "");
+    assert_eq!((value(&all, "moved_objects"), value(&all, "time_to_clean_s") > 0.0), (20.0, true));
+    let stays = chain(false, "");
+    assert_eq!((value(&stays, "moved_objects"), value(&stays, "written_bytes")), (0.0, 0.0));
+    assert_eq!(value(&stays, "unmoved_objects"), 20.0);
+    // A flag keeps both where they are, whatever room there is.
+    let flagged = chain(true, "set_flag = \"norebalance\"");
+    assert_eq!((value(&flagged, "moved_objects"), value(&flagged, "halted_objects")), (0.0, 20.0));
+}
