@@ -72,7 +72,9 @@ pub fn render(report: &Report, style: Style) -> String {
     blocks.extend(points(report, style));
     blocks.extend((!report.claims.is_empty()).then(|| claims(&report.claims, style)));
     let is_compared = |each: &&Table| report.answer.compared.as_deref() == Some(each.id());
-    blocks.extend(report.tables.iter().filter(|each| !is_compared(each)).map(|each| table(each, &report.titles, style)));
+    blocks.extend(
+        report.tables.iter().filter(|each| !is_compared(each)).map(|each| table(each, &report.titles, style)),
+    );
     blocks.push(origin(report, style));
     blocks.join("\n")
 }

@@ -134,6 +134,9 @@ pub(crate) fn report(
     }
     let shown = study.present(&results);
     report.answer = shown.answer;
+    if report.partial && !report.answer.finding.is_empty() {
+        report.answer.finding = format!("Not finished: {}", report.answer.finding);
+    }
     report.answer.verdict = report.answer.verdict.take().map(|verdict| of_part(verdict, report.partial));
     report.headline = shown.headline;
     report.main_figure = shown.main_figure;

@@ -174,8 +174,8 @@ pub struct Changes {
     /// Add a rule for replicated pools, with one replica below each bucket of TYPE
     #[arg(long, alias = "create_replicated_rule", num_args = 3, value_names = ["NAME", "ROOT", "TYPE"], conflicts_with_all = ["create_simple_rule", "remove_rule"], help_heading = CHANGES)]
     pub create_replicated_rule: Option<Vec<String>>,
-    /// The same in either mode
-    #[arg(long, alias = "create_simple_rule", num_args = 4, value_names = ["NAME", "ROOT", "TYPE", "firstn|indep"], conflicts_with = "remove_rule", help_heading = CHANGES)]
+    /// The same in either MODE: firstn or indep
+    #[arg(long, alias = "create_simple_rule", num_args = 4, value_names = ["NAME", "ROOT", "TYPE", "MODE"], conflicts_with = "remove_rule", help_heading = CHANGES)]
     pub create_simple_rule: Option<Vec<String>>,
     /// Remove a rule
     #[arg(long, alias = "remove_rule", value_name = "NAME", action = clap::ArgAction::Append, help_heading = CHANGES)]

@@ -183,21 +183,9 @@ fn course(view: &View<'_>, what: &str) -> Vec<Step> {
         true => vec![(0.0, Step::at(0.0, what))],
         false => observed.course.chunk_by(|one, next| one.0 == next.0).map(made).collect(),
     };
-    let [mut detection, mut down_out, start] = observed.waited.unwrap_or_default();
-    if observed.lasts {
-        (detection, down_out) = (0.0, 0.0);
-    }
-    let mut at = 0.0;
-    for (span, step) in [(detection, "detected"), (down_out, "marked out"), (start, "the first object moves")]
-    {
-        at += span;
-        course.extend((span > 0.0).then(|| (at, Step::at(at, step))));
-    }
-    let first = observed.first_s.filter(|_| observed.steps.is_none());
-    course.extend(first.map(|at| (at, Step::at(at, "the first object moves"))));
     let until = ends.unwrap_or(0.0);
-    // Where something else moves before, these are no parts of the time, and happen all the same.
-    course.extend(noticed::steps(&observed.noticed, until, [detection == 0.0, down_out == 0.0]));
+    course.extend(noticed::steps(&observed.noticed, until, observed.lasts));
+    course.extend(observed.first_s.map(|at| (at, Step::at(at, "the first object moves"))));
     for (at, devices) in observed.down.out.iter().filter(|(at, _)| *at < until) {
         course.push((*at, Step::at(*at, format!("{devices} marked out, down from the beginning"))));
     }

@@ -50,18 +50,20 @@ pub(super) fn stays_in(recovery: &Recovery<'_>) -> bool {
     first.is_some() && at_first.all(|struck| recovery.moments_of(struck).1.is_none())
 }
 
-/// The steps of a course up to a time, of failures that are detected and of devices that are marked out: each
-/// only where it is asked for.
-pub(super) fn steps(all: &[Noticed], until: f64, [detected, out]: [bool; 2]) -> Vec<(f64, Step)> {
-    let downs = all.iter().filter(|_| detected).filter_map(|one| Some((one.down_s?, &*one.name, "detected")));
-    let outs = all.iter().filter(|_| out).filter_map(|one| Some((one.out_s?, &*one.name, "marked out")));
+/// The steps of a course up to a time, of failures that are detected and of devices that are marked out. They
+/// are named where there are several at different times, or if that is asked for.
+pub(super) fn steps(all: &[Noticed], until: f64, by_name: bool) -> Vec<(f64, Step)> {
+    let times = |one: &Noticed| (one.down_s, one.out_s);
+    let by_name = by_name || all.windows(2).any(|pair| times(&pair[0]) != times(&pair[1]));
+    let downs = all.iter().filter_map(|one| Some((one.down_s?, &*one.name, "detected")));
+    let outs = all.iter().filter_map(|one| Some((one.out_s?, &*one.name, "marked out")));
     let mut every: Vec<(f64, &str, &str)> = downs.chain(outs).filter(|(at, ..)| *at < until).collect();
     every.sort_by(|one, other| one.0.total_cmp(&other.0));
     let alike = every.chunk_by(|one, other| (one.0, one.2) == (other.0, other.2));
     let step = |chunk: &[(f64, &str, &str)]| {
         let (at, _, what) = chunk[0];
         let names: Vec<&str> = chunk.iter().map(|(_, name, _)| *name).collect();
-        (at, Step::at(at, format!("{} {what}", names.join(", "))))
+        (at, Step::at(at, if by_name { format!("{} {what}", names.join(", ")) } else { what.to_owned() }))
     };
     alike.map(step).collect()
 }
@@ -80,14 +82,19 @@ mod tests {
             of("osd.2", Some(20.0), None),
             of("osd.3", Some(80.0), Some(680.0)),
         ];
-        let said = |asked| -> Vec<(f64, String)> {
-            steps(&all, 650.0, asked).into_iter().map(|(at, step)| (at, step.what)).collect()
+        let said = |all: &[Noticed], by_name| -> Vec<(f64, String)> {
+            steps(all, 650.0, by_name).into_iter().map(|(at, step)| (at, step.what)).collect()
         };
         let [both, third, out] =
             [(20.0, "osd.1, osd.2 detected"), (80.0, "osd.3 detected"), (620.0, "osd.1 marked out")]
                 .map(|(at, what)| (at, what.to_owned()));
-        assert_eq!(said([true, true]), [both, third, out.clone()]);
-        assert_eq!(said([false, true]), [out]);
-        assert_eq!(said([false, false]), []);
+        let expected = [both.clone(), third, out.clone()];
+        assert_eq!(said(&all, false), expected);
+        assert_eq!(said(&all, true), expected);
+        // What is alike needs no name.
+        let alike = [of("osd.1", Some(20.0), Some(620.0)), of("osd.2", Some(20.0), Some(620.0))];
+        let without = [(20.0, "detected".to_owned()), (620.0, "marked out".to_owned())];
+        assert_eq!(said(&alike, false), without);
+        assert_eq!(said(&alike, true)[0].1, "osd.1, osd.2 detected");
     }
 }

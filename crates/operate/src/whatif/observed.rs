@@ -95,7 +95,7 @@ pub struct Observed {
     /// and until the first object can move.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waited: Option<[f64; 3]>,
-    /// When the first object moves, where anything happens after the beginning.
+    /// When the first object moves, where that waits for something.
     pub first_s: Option<f64>,
     /// When failures are detected, and their devices marked out.
     pub noticed: Vec<Noticed>,
@@ -225,9 +225,7 @@ fn in_order(
         lasts: ready.lasts,
         course: course(ready),
         waited: Some(waited(ready, models)),
-        first_s: transfer(&recovered)
-            .filter(|_| ready.lasts)
-            .map(|_| ready.start.as_secs_f64() + recovered.first_transfer.as_secs_f64()),
+        first_s: first(ready, &recovered),
         noticed: noticed::all(ready, &recovery),
         work,
         by_spare: by_spare(&recovered, start),
@@ -391,11 +389,22 @@ fn waited(ready: &Ready, (recovery, recovered): (&Recovery<'_>, &Recovered)) -> 
     // What happens later has its own start.
     let usual = if ready.staged.struck.is_empty() { ready.start } else { peering };
     let start = if ready.lasts { SimSpan::ZERO } else { usual };
-    // The manager's steps have their own times, where nothing moves before the first of them.
-    let by_steps = recovered.steps.first().is_some_and(|first| recovered.first_transfer >= *first);
-    let starts = ready.asks() && !by_steps;
+    let starts = ready.asks() && !is_by_steps(recovered);
     let parts = [(detection, passes(detection)), (down_out, is_given_up), (start, starts)];
     parts.map(|(span, passes)| if passes { span.as_secs_f64() } else { 0.0 })
+}
+
+/// When the first object moves. What is under way at the beginning waits for nothing, and the steps of the
+/// manager have their own times, where nothing moves before the first of them.
+fn first(ready: &Ready, recovered: &Recovered) -> Option<f64> {
+    let moves = transfer(recovered).is_some() && ready.asks() && !is_by_steps(recovered);
+    let at = ready.start.as_secs_f64() + recovered.first_transfer.as_secs_f64();
+    (moves && at > 0.0).then_some(at)
+}
+
+/// Whether nothing moves before the first step of the manager.
+fn is_by_steps(recovered: &Recovered) -> bool {
+    recovered.steps.first().is_some_and(|first| recovered.first_transfer >= *first)
 }
 
 /// The changes at their times, where some are made later.

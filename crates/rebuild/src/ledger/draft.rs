@@ -137,13 +137,7 @@ impl Ledger<'_> {
     }
 
     /// Counts the objects of a record that stay as they are.
-    fn count(
-        &self,
-        record: usize,
-        (aimed, missing): (Aimed, usize),
-        halt: Option<Halt>,
-        stuck: &mut Stuck,
-    ) {
+    fn count(&self, record: usize, (aimed, missing): (Aimed, usize), halt: Option<Halt>, stuck: &mut Stuck) {
         let objects = self.affected.objects_of(record);
         let lacks = missing > 0;
         match halt {

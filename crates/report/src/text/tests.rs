@@ -21,7 +21,7 @@ fn a_single_point_reads_at_a_glance() {
     refused_share          –             the queue has no limit, so nothing can be refused
 
     Cells of every kind
-    text      number [requests/s]  flag
+    Text      Number [requests/s]  Flag
     plain                1.5       yes
                          1.845e19  no
     a, "b" c             0         yes
@@ -51,7 +51,7 @@ fn a_sweep_with_claims_and_warnings() {
        1:34:00  all copies back (1:33:00 to 1:35:00)
 
     What happened
-    at [min]  event               what_it_means
+    At [min]  Event               What it means
        10     server-03 fails     its 12 disks are gone at once; 1,024 groups are degraded
        10.04  failure detected    five heartbeats of 500 ms were missed
        11     new map             every group has a full set of servers again, most of them without data
@@ -322,7 +322,7 @@ fn points_of_tables_are_in_words() {
         table.push(vec![label.into(), Cell::from(time)]);
     }
     let text = render(&Report { tables: vec![table.clone()], ..Report::default() }, Style::default());
-    assert!(text.contains("size  stale") && text.contains("4MiB  20 %"), "{text}");
+    assert!(text.contains("Size  Stale") && text.contains("4MiB  20 %"), "{text}");
     // Planted: labels that are no settings stay as they are; files for programs keep the keys.
     let mut other = table.clone();
     other.push(vec!["as given".into(), Cell::from(3.5)]);

@@ -78,7 +78,7 @@ fn answer(views: &[View<'_>]) -> Answer {
         return Answer::of(format!("{failed}: {reason}."));
     };
     let mut answer = Answer::of(match not_safe {
-        Some(not_safe) => format!("{not_safe}; in the others it is fully restored after {full}."),
+        Some(not_safe) => format!("{failed}: {not_safe}; in the others it is fully restored after {full}."),
         None => format!("{failed}: redundancy is fully restored after {full}."),
     });
     answer.course = course(one, &failed);
