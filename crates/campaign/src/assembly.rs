@@ -154,7 +154,8 @@ fn incomplete(plan: &Plan, points: &[PointOutcomes], open: usize) -> Vec<Warning
             vec![Warning::unknown("the run was stopped early: the values cover only what was committed")]
         }
         _ => {
-            let missing = format!("{open} of {total} runs are missing or were stopped early");
+            let verb = if open == 1 { "is missing or was" } else { "are missing or were" };
+            let missing = format!("{open} of {total} runs {verb} stopped early");
             let shown = (shown > 0).then(|| {
                 format!(
                     "no run of {shown} of {} points was finished: their values cover only what was committed",

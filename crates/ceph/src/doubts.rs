@@ -31,6 +31,8 @@ pub(crate) fn of_dump(dump: &OsdDump, file: &str) -> Vec<Warning> {
     }
     let FillLimits { nearfull, backfillfull, full } = FillLimits::of(dump);
     if nearfull > backfillfull || backfillfull > full {
+        let percent = |share: f64| format!("{} %", (share * 1e4).round() / 100.0);
+        let [nearfull, backfillfull, full] = [nearfull, backfillfull, full].map(percent);
         said.push(Warning::unknown(format!(
             "the limits of fill of `{file}` are out of order (OSD_OUT_OF_ORDER_FULL): nearfull {nearfull}, backfillfull \
              {backfillfull}, full {full}; each is taken as it is"

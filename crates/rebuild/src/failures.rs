@@ -73,7 +73,11 @@ pub fn struck_again(words: &[Word<'_>], mut open: Vec<bool>) -> Vec<(String, Str
                 "`fail` names `{text}`, but all its disks have already failed with {}",
                 before.join(" and ")
             );
-            wrong.push((message, "leave it out, or name something else".to_owned()));
+            wrong.push((
+                message,
+                "leave it out, or name something else; what comes back and fails again is not modelled"
+                    .to_owned(),
+            ));
         }
         devices.iter().for_each(|device| open[device.index()] = false);
         by.push((text, devices));

@@ -130,6 +130,10 @@ pub struct Ledger<'a> {
     done: Vec<bool>,
     /// For each device, the bytes of its parts of records that are complete again.
     gained: Vec<u64>,
+    /// For each device, the bytes that it had at first and that have moved elsewhere since; and of which
+    /// records.
+    left: Vec<u64>,
+    gone: std::collections::BTreeSet<(u32, DeviceId)>,
     /// Durable units of each object that is partly rebuilt.
     begun: std::collections::BTreeMap<usize, u32>,
     /// Copies on devices that come back.
@@ -185,6 +189,8 @@ impl<'a> Ledger<'a> {
             aims,
             done,
             gained: vec![0; hardware.devices() as usize],
+            left: vec![0; hardware.devices() as usize],
+            gone: std::collections::BTreeSet::new(),
             begun: std::collections::BTreeMap::new(),
             returning: Returning::default(),
             taken_back: [false; SPARES],
@@ -338,7 +344,6 @@ impl<'a> Ledger<'a> {
         let out = standing.out.clone();
         let affected = self.affected;
         let mut homes = affected.homes.as_ref().map(|homes| homes.with_out(changes, &out));
-        self.make_room(standing, homes.as_deref_mut());
         let mut drafted = self.draft_with_room(standing, homes.as_deref_mut());
         drafted.orders.iter_mut().for_each(|turns| turns.sort_unstable());
         let Drafted { orders, stuck, below_min_size, .. } = drafted;
@@ -655,6 +660,8 @@ impl<'a> Ledger<'a> {
         if whole {
             let bytes = self.affected.bytes_of(record);
             let places = self.places(record);
+            let before =
+                if self.affected.follows { self.holders[places.clone()].to_vec() } else { Vec::new() };
             for place in places.clone() {
                 let home = self.aims[place];
                 if self.holders[place] == NOWHERE || home != NOWHERE {
@@ -671,6 +678,7 @@ impl<'a> Ledger<'a> {
                 }
                 self.aims[place] = NOWHERE;
             }
+            self.count_left(record, &before);
             debug_assert!(
                 once(&self.holders[places.clone()]) || !once(&self.affected.list(record)[..places.len()]),
                 "record {record} has two copies on one device"

@@ -409,8 +409,7 @@ impl Recovery<'_> {
 
     /// What fails and comes back at a moment, and how the devices stand then.
     fn strike(&self, ledger: &mut Ledger<'_>, moment: SimTime) -> Standing {
-        let held = self.used.iter().zip(ledger.gained()).map(|(used, gained)| used.saturating_add(*gained));
-        let standing = self.standing(moment, held.collect());
+        let standing = self.standing(moment, ledger.used(&self.used));
         ledger.strike(&standing);
         for back in self.later.returns.iter().filter(|back| back.at == moment) {
             let serves = |device: &&DeviceId| !standing.down[device.index()];

@@ -137,7 +137,9 @@ pub(crate) fn report(
     if report.partial && !report.answer.finding.is_empty() {
         report.answer.finding = format!("Not finished: {}", report.answer.finding);
     }
-    report.answer.verdict = report.answer.verdict.take().map(|verdict| of_part(verdict, report.partial));
+    let any_done = results.iter().any(|point| point.outcomes.iter().any(|outcome| !outcome.partial));
+    let done = if report.partial { Some(any_done) } else { None };
+    report.answer.verdict = report.answer.verdict.take().map(|verdict| of_part(verdict, done));
     report.headline = shown.headline;
     report.main_figure = shown.main_figure;
     report.tables = shown.tables;
@@ -158,12 +160,17 @@ pub(crate) fn report(
     laws::hold(report).map(|report| Some((report, points)))
 }
 
-/// What is safe in the runs that are done may not be so in those that are missing.
-fn of_part(verdict: Standing, partial: bool) -> Standing {
-    if !partial || verdict.status() != Status::Safe {
-        return verdict;
+/// The verdict of a report of which runs are missing, with whether any is done. What is safe in those that are
+/// done may not be so in the others, and where none is done nothing is known.
+fn of_part(verdict: Standing, any_done: Option<bool>) -> Standing {
+    match (any_done, verdict.status()) {
+        (Some(false), _) => Standing::new(Status::Unknown, "no run was finished"),
+        (Some(true), Status::Safe) => Standing::new(
+            Status::Unknown,
+            format!("runs are missing; in those that are done, {}", verdict.reason()),
+        ),
+        _ => verdict,
     }
-    Standing::new(Status::Unknown, format!("runs are missing; in those that are done, {}", verdict.reason()))
 }
 
 /// A campaign in progress.

@@ -216,16 +216,23 @@ fn fill_warnings(moves: &Moves) -> Vec<String> {
             1 => first.name.clone(),
             count => format!("{count} devices, such as {},", first.name),
         };
-        let (limit, name, effect) = (percent(limits.at(level)), level.name(), effect(level));
-        Some(format!("{who} would be more than {limit} full ({name}), where {effect}"))
+        let (limit, name) = (percent(limits.at(level)), level.name());
+        let stays = devices.iter().all(|device| device.fill().is_some_and(|(now, then)| now == then));
+        let verb = match (stays, devices.len()) {
+            (true, 1) => "is",
+            (true, _) => "are",
+            (false, _) => "would be",
+        };
+        Some(format!("{who} {verb} more than {limit} full ({name}), where {}", effect(level, stays)))
     };
     FillLevel::ALL.into_iter().filter_map(warning).collect()
 }
 
 /// How Ceph treats a device above a limit.
-fn effect(level: FillLevel) -> &'static str {
+fn effect(level: FillLevel, stays: bool) -> &'static str {
     match level {
         FillLevel::Full => "Ceph stops writes to its pools",
+        FillLevel::Backfillfull if stays => "Ceph moves nothing onto it",
         FillLevel::Backfillfull => "Ceph moves nothing more onto it, so the change stops half-way",
         FillLevel::Nearfull => "Ceph warns",
     }
@@ -306,10 +313,9 @@ mod tests {
         assert_eq!(
             fill_warnings(&filled(&[960, 916, 970, 851])),
             [
-                "2 devices, such as osd.0, would be more than 95 % full (full), where Ceph stops writes to its pools",
-                "osd.1 would be more than 90 % full (backfillfull), where Ceph moves nothing more onto it, so the change \
-                 stops half-way",
-                "osd.3 would be more than 85 % full (nearfull), where Ceph warns",
+                "2 devices, such as osd.0, are more than 95 % full (full), where Ceph stops writes to its pools",
+                "osd.1 is more than 90 % full (backfillfull), where Ceph moves nothing onto it",
+                "osd.3 is more than 85 % full (nearfull), where Ceph warns",
             ]
         );
     }

@@ -89,9 +89,6 @@ pub struct DeviceMoves {
     pub in_bytes: u64,
     /// Bytes that move away from it.
     pub out_bytes: u64,
-    /// Bytes of groups on it of which it is to have nothing: a shard that another one takes the place of is
-    /// none of these.
-    pub freed_bytes: u64,
     /// Copies and shards on it now.
     pub present_shards: u64,
     /// Copies and shards on it afterwards.
@@ -338,7 +335,7 @@ impl Tally {
         if is_read {
             self.note_devices(held, target, unit.shard);
         }
-        self.note_flows(&changes, target, (primary, unit.shard));
+        self.note_flows(&changes, (primary, unit.shard));
         self.note_hosts(0, held, &unit);
         if count(target) >= u64::from(unit.pool.size) {
             self.note_hosts(1, target, &unit);
@@ -382,7 +379,7 @@ impl Tally {
         }
     }
 
-    fn note_flows(&mut self, changes: &Gains, target: &[ItemId], (primary, shard): (Option<ItemId>, u64)) {
+    fn note_flows(&mut self, changes: &Gains, (primary, shard): (Option<ItemId>, u64)) {
         for &(from, to) in &changes.gained {
             self.moves.devices.entry(to).or_default().in_bytes += shard;
             if let Some(from) = from.or(primary) {
@@ -392,7 +389,6 @@ impl Tally {
         for &from in &changes.lost {
             let device = self.moves.devices.entry(from).or_default();
             device.out_bytes += shard;
-            device.freed_bytes += if target.contains(&from) { 0 } else { shard };
         }
     }
 

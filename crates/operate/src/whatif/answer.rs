@@ -98,7 +98,11 @@ impl<'a> View<'a> {
         let halted = *lacking || *paused || !unseen.is_empty() || groups + lost_empty > 0;
         let own = if halted || self.some("lost_objects") || (unfinished && self.some("stuck_objects")) {
             Status::NotSafe
-        } else if unfinished || self.some("one_copy_bytes") || self.some("below_min_size") {
+        } else if unfinished
+            || self.some("one_copy_bytes")
+            || self.some("below_min_size")
+            || !self.kept.worse.said.is_empty()
+        {
             Status::AtRisk
         } else {
             Status::Safe
@@ -151,6 +155,16 @@ pub fn answer(view: &View<'_>) -> Answer {
                 ),
             );
         }
+    }
+    if view.kept.observed.in_turn > 0 {
+        let objects = human::plural(view.kept.observed.in_turn as f64, ["object has", "objects have"]);
+        answer.push(
+            Label::LeavesOut,
+            format!(
+                "{objects} room only once others have left: Ceph moves them after these, and the time counts as if they \
+                 moved at once"
+            ),
+        );
     }
     let Paced { release, queue } = view.kept.observed.paced;
     if let Some(known) = release {
@@ -294,6 +308,7 @@ fn said(view: &View<'_>) -> Vec<String> {
         let when = view.kept.exposure.when();
         first.push(format!("{bytes} have a single copy (or just k shards) left {when}"));
     }
+    first.extend(view.kept.worse.said.iter().cloned());
     dangers.splice(0..0, first);
     if dangers.is_empty() && view.value("time_to_clean_s").is_none() {
         let reason = view.reason("time_to_clean_s").unwrap_or("the reason is not known");
@@ -325,7 +340,7 @@ fn stopped(view: &View<'_>) -> Vec<String> {
     }
     if let Some(who) = halted::who(unseen) {
         said.push(format!(
-            "while `nodown` is set {who} is not marked down: requests to its groups wait, and nothing is rebuilt"
+            "while `nodown` is set, nothing marks {who} down: requests to the groups there wait, and nothing is rebuilt"
         ));
     }
     if *paused {
@@ -552,6 +567,9 @@ fn risk(view: &View<'_>) -> String {
         return format!("{} objects are lost, whatever else fails", human::digits(lost));
     }
     text += &match &exposure.devices[..] {
+        [] if !view.kept.worse.said.is_empty() => {
+            "in the order that is shown, no single further device would lose data".to_owned()
+        }
         [] => "no single further device would lose data".to_owned(),
         devices => format!("{} would lose data by itself until {} after the beginning", some_of(devices), {
             view.shown("time_to_two_copies_s", "s").unwrap_or_else(|| "an unknown time".to_owned())
@@ -595,6 +613,7 @@ fn of_groups_now(view: &View<'_>) -> Option<String> {
 fn some_of(names: &[String]) -> String {
     match names {
         [one] => one.clone(),
+        [one, other] => format!("{one} or {other}"),
         [first, ..] => format!("each of {} ({first}, …)", names.len()),
         [] => String::new(),
     }

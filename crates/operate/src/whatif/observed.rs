@@ -1,13 +1,11 @@
 //! One replicate: what moves, how long it takes with usual, slower and faster disks, and what is at risk
 //! meanwhile.
 
-use std::ops::Range;
-
 use serde::{Deserialize, Serialize};
 use towtank_rebuild::affected::Held;
 use towtank_rebuild::model::SPARES;
 use towtank_rebuild::plan::{DeviceId, NOWHERE};
-use towtank_rebuild::recovery::{Later, Recovered, Recovery, Waiting};
+use towtank_rebuild::recovery::{Recovered, Recovery, Waiting};
 use towtank_report::{Outcome, Warning, human};
 use towtank_units::{Percent, SimSpan, SimTime};
 
@@ -16,6 +14,8 @@ use super::exposure::Exposure;
 use super::halted::{self, Halted};
 use super::noticed::{self, Noticed};
 use super::orders::{self, Orders};
+use super::risk::{self, Orders as AtRisk, Risk, Worse};
+use super::speeds::{self, Spread, Stopped};
 use super::stages::DownAndIn;
 use super::steps::{self, Made};
 use super::unavailable::Unavailable;
@@ -28,7 +28,7 @@ use towtank_recovery::estimate::{self, ERROR_MAX, Estimate, GROUPS};
 use towtank_recovery::levers::{self, Tried};
 use towtank_recovery::observed::{Observed as Work, Parts, ServerSeen, bare, left, transfer};
 use towtank_recovery::resources::{Resource, resources};
-use towtank_recovery::{running, work};
+use towtank_recovery::work;
 use towtank_study::{Replicate, RunContext, StudyError, Value};
 
 /// The results of one replicate.
@@ -47,6 +47,8 @@ pub struct Seen {
     pub survivors: u32,
     /// With slower and with faster disks; none where nothing moves, or not all ends.
     pub spread: Option<Spread>,
+    /// What is at risk with other orders of groups, or other disks.
+    pub worse: Worse,
     /// By how much times may be off because they are estimated, as a share of the time since the first
     /// transfer.
     pub off: f64,
@@ -61,13 +63,6 @@ pub struct Seen {
     /// What objects wait for whose devices stay in although they are down.
     pub waits: String,
 }
-
-/// When all has moved with slower and with faster disks; nothing if that was stopped before it was known.
-pub type Spread = Result<[SimTime; 2], Stopped>;
-
-/// The user stopped it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stopped;
 
 /// What times are counted from.
 #[derive(Clone, Copy, Debug)]
@@ -116,6 +111,8 @@ pub struct Observed {
     /// The speed of faster disks in thousandths of the assumed speed, where such disks were tried.
     #[serde(default)]
     pub fast_permille: Option<u64>,
+    /// Objects that move in room that others leave.
+    pub in_turn: u64,
     /// What becomes of devices that are down and in.
     #[serde(default)]
     pub down: DownAndIn,
@@ -137,6 +134,8 @@ pub struct Kept {
     pub moves: Moves,
     /// What is at risk.
     pub exposure: Exposure,
+    /// What is at risk with other orders of groups, or other disks.
+    pub worse: Worse,
     /// The rest.
     pub observed: Observed,
 }
@@ -171,16 +170,17 @@ pub(super) fn with(
     let moves = context.within(0.0..0.0, |context| Moves::of(&ready.case, context))?;
     let Some(moves) = moves else { return Ok(stopped()) };
     let staged = &ready.staged;
-    let recovery = Recovery { used: left_on(ready, &moves), ..ready.real.recovery(staged, context) };
+    let recovery = ready.real.recovery(staged, context);
     // A lower limit of the user leaves the orders as they are.
     let exact_objects = ready.exact_objects().max(estimate::exact_usually(&staged.affected));
-    let drawn =
-        context.within(0.0..ORDERS_SHARE, |context| orders::draw(&recovery, exact_objects, context))?;
+    let risk = |recovered: &Recovered| Risk::of(ready, recovered);
+    let drawn = context
+        .within(0.0..ORDERS_SHARE, |context| orders::draw(&recovery, exact_objects, &risk, context))?;
     let recovery = match drawn {
-        Some((seed, _)) => orders::with_ties(&recovery, seed),
+        Some((seed, ..)) => orders::with_ties(&recovery, seed),
         None => recovery,
     };
-    let orders = drawn.map(|(_, orders)| orders);
+    let orders = drawn.map(|(_, orders, at_risk)| (orders, at_risk));
     context.within(ORDERS_SHARE..1.0, |context| in_order((ready, trials), moves, (recovery, orders), context))
 }
 
@@ -191,11 +191,12 @@ const ORDERS_SHARE: f64 = 0.2;
 fn in_order(
     (ready, trials): (&Ready, Trials),
     moves: Moves,
-    (recovery, orders): (Recovery<'_>, Option<Orders>),
+    (recovery, drawn): (Recovery<'_>, Option<(Orders, AtRisk)>),
     context: &RunContext<'_>,
 ) -> Result<Replicate<Seen>, StudyError> {
     let staged = &ready.staged;
-    let permille = permille(ready, &moves);
+    let (orders, at_risk) = (drawn.map(|(orders, _)| orders), drawn.map(|(_, at_risk)| at_risk));
+    let permille = speeds::permille(ready, &moves);
     // The recoveries with slower and with faster disks take as many events as the one before the trials.
     let own = levers::own_share(context);
     let all = if permille.is_some() { 1.0 / (1.0 + 2.0 * own) } else { 1.0 };
@@ -211,7 +212,7 @@ fn in_order(
     let mut tried =
         context.within(all * own..all, |context| made(models, settings, estimate.as_ref(), context))?;
     let spread = context
-        .within(all..1.0, |context| spread(&recovery, &recovered, (permille, estimate.as_ref()), context))?;
+        .within(all..1.0, |context| speeds::spread(ready, models, (permille, estimate.as_ref()), context))?;
     let beside =
         beside(ready, &recovered, &moves, note.into_iter().chain(estimate.as_ref().map(Estimate::note)));
     let start = ready.start.as_secs_f64();
@@ -233,19 +234,18 @@ fn in_order(
         unavailable,
         orders,
         fast_permille: permille.filter(|_| spread.is_some()).map(|[_, fast]| fast),
+        in_turn: recovered.stuck.in_turn,
         down: ready.down.clone(),
         steps,
         paced: ready.real.paced(),
         stays_in: noticed::stays_in(&recovery),
     };
+    let exposure = risk::exposure(ready, &recovered);
+    let slower = spread.as_ref().and_then(|spread| spread.as_ref().ok()).map(|speeds| speeds.slower);
     let seen = Seen {
         moves,
-        exposure: Exposure::of(
-            &recovered.short,
-            ready.start,
-            ready.real.groups.whole(),
-            (&staged.hardware, &staged.failing),
-        ),
+        worse: Worse::than(&exposure, at_risk.zip(orders.map(|orders| orders.drawn)), slower),
+        exposure,
         recovered,
         fails: !staged.struck.is_empty(),
         affected: affected(ready),
@@ -421,69 +421,12 @@ pub(super) const PEERS_S: [f64; 2] = [2.0, 5.0];
 /// lease of a device of which it is not known that it is dead.
 pub(super) const LEASE_S: f64 = 16.0;
 
-/// How fast the slower and the faster disks of other recoveries are, in thousandths; none where there are no
-/// such recoveries. Groups that are never clean are not so with other disks either.
-fn permille(ready: &Ready, moves: &Moves) -> Option<[u64; 2]> {
-    let spread = (ready.scenario.speed_spread.fraction_f64() * 1e3).round() as u64;
-    let faster = if ready.real.guesses_pace() { FASTER_MOST } else { 1_000 + spread };
-    (moves.groups_short == 0 && spread > 0).then(|| [1_000 - spread, faster.max(1_000 + spread)])
-}
-
-/// What an object takes besides the sleep after it was 8 ms on a machine whose disks Ceph took for rotating
-/// ones (16.2.15, objects of 4 KiB to 4 MiB), a quarter of what a nearline disk takes by its data sheet. So
-/// where the speed of such disks is assumed, they may be this fast, in thousandths of the assumed speed.
-pub(super) const FASTER_MOST: u64 = 4_000;
-
 /// Groups that lack copies before anything fails.
 fn lacked(groups: u64, asks: bool) -> Option<Warning> {
     let rest = if asks { "; these are rebuilt too, if they have a target" } else { "" };
     let lack = human::plural(groups as f64, ["group lacks", "groups lack"]);
     let text = || format!("{lack} copies or shards at the beginning{rest}");
     (groups > 0).then(|| Warning::danger(text()))
-}
-
-/// Bytes on each device without what leaves it, since its room is free in the end. Left out: that a device
-/// which gives and takes may be too full meanwhile, and then takes later.
-fn left_on(ready: &Ready, moves: &Moves) -> Vec<u64> {
-    let Staged { used, failing, .. } = &ready.staged;
-    let leaves = |osd| moves.devices.get(osd).map_or(0, |device| device.freed_bytes);
-    let devices = ready.real.groups.machines.osds.iter().zip(used).zip(failing);
-    devices
-        .map(|((osd, used), fails)| if *fails { *used } else { used.saturating_sub(leaves(osd)) })
-        .collect()
-}
-
-/// When the last copy was written, or counted again, with slower and with faster disks.
-fn spread(
-    recovery: &Recovery<'_>,
-    recovered: &Recovered,
-    (permille, estimate): (Option<[u64; 2]>, Option<&Estimate>),
-    context: &RunContext<'_>,
-) -> Result<Option<Spread>, StudyError> {
-    let stuck = recovered.stuck;
-    let is_left = stuck.any() || stuck.unmoved > 0 || stuck.held_bytes > 0;
-    let ended = !recovered.partial && !is_left && recovered.jobs > 0;
-    let Some([slower, faster]) = permille.filter(|_| ended) else { return Ok(None) };
-    if context.stopped() {
-        // To set up a large recovery takes longer than a user waits.
-        return Ok(Some(Err(Stopped)));
-    }
-    let (base, scale) = Estimate::or_whole(estimate, recovery);
-    let at = |permille: u64, inactive: u64, part: Range<f64>| {
-        let hardware = recovery.hardware.with_disks_at(permille);
-        let steps = base.later.steps.as_ref().map(|steps| steps.with_inactive(inactive));
-        let later = Later { steps, ..base.later.clone() };
-        let changed = Recovery { hardware: &hardware, later: &later, quiet: false, ..base.clone() };
-        context.within(part, |context| running::run(&changed, context))
-    };
-    let [short, long] = steps::INACTIVE_PERMILLE;
-    let [slow, fast] = [at(slower, long, 0.0..0.5)?, at(faster, short, 0.5..1.0)?];
-    let ends = |recovered: &Recovered| match estimate {
-        Some(_) => SimTime::from_ns((recovered.last().as_secs_f64() * scale * 1e9) as u64),
-        None => recovered.last(),
-    };
-    let stopped = slow.partial || fast.partial;
-    Ok(Some(if stopped { Err(Stopped) } else { Ok([ends(&slow), ends(&fast)]) }))
 }
 
 impl work::Work for Seen {
@@ -508,7 +451,7 @@ impl Seen {
     /// What is kept of it.
     #[must_use]
     pub fn keep(self) -> Kept {
-        Kept { moves: self.moves, exposure: self.exposure, observed: self.observed }
+        Kept { moves: self.moves, exposure: self.exposure, worse: self.worse, observed: self.observed }
     }
 
     /// Why not all is done, where not all is.
@@ -628,7 +571,9 @@ impl Seen {
     /// What fails and is never marked down.
     fn unseen(&self) -> Option<String> {
         let who = halted::who(&self.observed.halted.never_down)?;
-        Some(format!("`nodown` is set, so that {who} is not marked down and nothing of it is rebuilt"))
+        Some(format!(
+            "`nodown` is set, so that nothing marks {who} down and nothing is rebuilt of what is there"
+        ))
     }
 
     /// Groups to which the map gives no full set of devices in the end, whatever moves.
@@ -649,7 +594,7 @@ impl Seen {
     }
 
     fn counted(&self, at: SimTime) -> f64 {
-        if at == SimTime::ZERO { 0.0 } else { self.timing.start_s + at.as_secs_f64() }
+        risk::counted(at, self.timing.start_s)
     }
 
     /// Until all has moved.
@@ -662,7 +607,7 @@ impl Seen {
         let clean = self.clean()?;
         match self.spread {
             None => Ok(clean),
-            Some(Ok(spread)) => Ok(self.counted(spread[which])),
+            Some(Ok(spread)) => Ok(self.counted(spread.ends[which])),
             Some(Err(Stopped)) => Err("the run was stopped before other disks were tried".to_owned()),
         }
     }
@@ -700,7 +645,7 @@ impl Seen {
 
     /// Until no record that lacked a copy or shard is left with at most this many to spare.
     fn until(&self, spare: usize) -> f64 {
-        self.counted(self.recovered.until(spare.min(SPARES - 2)).unwrap_or(SimTime::ZERO))
+        risk::until(&self.recovered, spare, self.timing.start_s)
     }
 
     /// Until no copy or shard is missing. Where the new map has too few devices for more groups than before,
@@ -795,7 +740,10 @@ impl Seen {
         let unfinished = unfinished.map(|why| format!("it is not known how long data are at risk: {why}"));
         match unfinished.or_else(|| self.incomplete()).or_else(|| self.doubt_of_moves()) {
             Some(reason) => Err(reason),
-            None => Ok(self.exposure.loss(self.failure_rate, (self.until(0), self.until(1)))),
+            None => {
+                let own = self.exposure.loss(self.failure_rate, (self.until(0), self.until(1)));
+                Ok(own.max(self.worse.loss))
+            }
         }
     }
 }

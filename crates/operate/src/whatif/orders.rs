@@ -14,6 +14,8 @@ use towtank_study::{RunContext, StudyError};
 
 use towtank_recovery::running;
 
+use super::risk::{Orders as AtRisk, Risk};
+
 /// How many orders are drawn: an odd number, so that one of them has the median time.
 pub(super) const DRAWN: usize = 17;
 
@@ -41,7 +43,7 @@ pub struct Orders {
     pub share: f64,
 }
 
-/// Draws orders: the seed of the one with the median time, and how the others differ. None where chance has
+/// Draws orders: the seed of the one with the median time, how the others differ, and what is at risk in them. None where chance has
 /// no part in the order, little is copied, or the user stopped it.
 ///
 /// # Errors
@@ -49,12 +51,14 @@ pub struct Orders {
 pub fn draw(
     recovery: &Recovery<'_>,
     exact_objects: u64,
+    risk: &dyn Fn(&Recovered) -> Risk,
     context: &RunContext<'_>,
-) -> Result<Option<(Seed, Orders)>, StudyError> {
+) -> Result<Option<(Seed, Orders, AtRisk)>, StudyError> {
     let Some(thinned) = cheap(recovery, exact_objects) else { return Ok(None) };
     let first = recovery.rules.ties.unwrap_or(recovery.rules.seed);
     let mut all: Vec<(f64, Seed)> = Vec::with_capacity(DRAWN);
     let mut moving = 0.0f64;
+    let mut at_risk = AtRisk::default();
     for number in 0..DRAWN {
         let seed = first.part(number as u32);
         let one = Recovery { clients: None, quiet: false, ..with_ties(recovery, seed) };
@@ -64,6 +68,7 @@ pub fn draw(
             return Ok(None);
         }
         moving = moving.max(found.moving.as_secs_f64());
+        at_risk = at_risk.with(risk(&found));
         all.push((found.last().as_secs_f64(), seed));
     }
     all.sort_by(|one, other| one.0.total_cmp(&other.0));
@@ -71,7 +76,7 @@ pub fn draw(
     let times: Vec<f64> = all.iter().map(|(time, _)| *time).collect();
     let range_s = SHARES.map(|share| (quantile(&times, share) - median).abs());
     let share = if moving > 0.0 { range_s.iter().sum::<f64>() / 2.0 / moving } else { 0.0 };
-    Ok(Some((seed, Orders { drawn: DRAWN, range_s, share })))
+    Ok(Some((seed, Orders { drawn: DRAWN, range_s, share }, at_risk)))
 }
 
 /// The recovery with groups of equal priority in the order that a seed gives. Which objects are written while

@@ -1,7 +1,6 @@
 //! What is planned for each record, before it is put in order.
 
 use super::order::Turn;
-use super::room::Stays;
 use super::{Aimed, Ledger, Standing, Stuck};
 use crate::flags::Need;
 use crate::homes::Wanted;
@@ -15,8 +14,14 @@ pub(super) struct Drafted {
     pub stuck: Stuck,
     /// Records with fewer copies or shards than they need to accept writes.
     pub below_min_size: u64,
-    /// Records that stay where they are although they belong elsewhere.
-    pub stays: Vec<Stays>,
+}
+
+impl Drafted {
+    /// The records with something to do, without those that were granted room before.
+    pub(super) fn moving(&self, granted: &[bool]) -> impl Iterator<Item = usize> {
+        let records = self.orders.iter().flatten().map(|turn| turn.record as usize);
+        records.filter(move |record| granted.get(*record).is_some_and(|granted| !granted))
+    }
 }
 
 /// Why a record stays where it is.
@@ -29,20 +34,17 @@ pub(super) enum Halt {
 }
 
 impl Ledger<'_> {
-    /// Decides for each record what is done, in the order of the records.
+    /// Decides for each record what is done, in the order of the records. Some have been granted room before,
+    /// which `standing` counts already.
     pub(super) fn draft(
         &mut self,
         standing: &mut Standing,
         mut homes: Option<&mut (dyn Wanted + '_)>,
-        refused: &[bool],
+        granted: &[bool],
     ) -> Drafted {
         let devices = self.hardware.devices() as usize;
-        let mut drafted = Drafted {
-            orders: vec![Vec::new(); devices],
-            stuck: Stuck::default(),
-            below_min_size: 0,
-            stays: Vec::new(),
-        };
+        let mut drafted =
+            Drafted { orders: vec![Vec::new(); devices], stuck: Stuck::default(), below_min_size: 0 };
         let mut read_load = vec![0u64; devices];
         let unnoticed = standing.stopped != standing.down;
         for record in 0..self.affected.records() {
@@ -70,9 +72,10 @@ impl Ledger<'_> {
                 self.give_up(record, missing, (standing, homes.as_deref_mut()), &mut drafted.stuck);
                 continue;
             }
-            let is_refused = refused.get(record).is_some_and(|refused| *refused);
+            let has_room = granted.get(record).is_some_and(|granted| *granted);
+            let stuck = &mut drafted.stuck;
             let Some(aimed) =
-                self.draft_one(record, missing, is_refused, (standing, homes.as_deref_mut()), &mut drafted)
+                self.draft_one(record, missing, has_room, (standing, homes.as_deref_mut()), stuck)
             else {
                 continue;
             };
@@ -88,9 +91,9 @@ impl Ledger<'_> {
         &mut self,
         record: usize,
         missing: usize,
-        is_refused: bool,
+        has_room: bool,
         (standing, homes): (&mut Standing, Option<&mut (dyn Wanted + '_)>),
-        Drafted { stuck, stays, .. }: &mut Drafted,
+        stuck: &mut Stuck,
     ) -> Option<Aimed> {
         let bytes = self.affected.bytes_of(record);
         let wanted = self.aim(record, standing, homes);
@@ -98,15 +101,12 @@ impl Ledger<'_> {
         stuck.held_bytes = stuck.held_bytes.saturating_add(held);
         assert!(wanted.found <= missing, "a record has more homes than it lacks copies");
         self.keep(record);
-        let halt = self.halt(record, wanted, missing, is_refused, standing);
+        let halt = self.halt(record, wanted, missing, has_room, standing);
         let aimed = match halt {
             Some(_) => Aimed { found: 0, moved: 0, ..wanted },
             None => wanted,
         };
         self.count(record, (aimed, missing), halt, stuck);
-        if let Some(halt) = halt.filter(|_| self.affected.follows) {
-            stays.push(Stays { record, halt });
-        }
         let staying = wanted.staying + wanted.moved - aimed.moved;
         if aimed.found < missing {
             let kind = self.affected.kind(record);
@@ -125,7 +125,7 @@ impl Ledger<'_> {
         record: usize,
         wanted: Aimed,
         missing: usize,
-        is_refused: bool,
+        has_room: bool,
         standing: &mut Standing,
     ) -> Option<Halt> {
         if !wanted.any() {
@@ -133,7 +133,7 @@ impl Ledger<'_> {
         }
         let logged = wanted.found > 0 && wanted.moved == 0 && self.logged(record) as usize == wanted.found;
         let flag = standing.flags.stop(Need { lacks: missing > 0, logged }).map(Halt::Flag);
-        flag.or_else(|| (is_refused || !self.has_room(record, standing)).then_some(Halt::Room))
+        flag.or_else(|| (!has_room && !self.has_room(record, standing)).then_some(Halt::Room))
     }
 
     /// Counts the objects of a record that stay as they are.

@@ -1,17 +1,13 @@
 //! Which devices have room for what they are to hold.
+//!
+//! A record moves if its new homes have room. Room that others leave there counts once these others have
+//! room themselves where they go: so what can move in some order does, and what waits for each other in a
+//! circle stays, as in Ceph. Left out: that one which moves in room of others waits until they have left.
 
-use super::draft::{Drafted, Halt};
+use super::draft::Drafted;
 use super::{Ledger, Standing};
-use crate::flags::Need;
 use crate::homes::Wanted;
 use crate::plan::{DeviceId, NOWHERE};
-
-/// A record that stays where it is although it belongs elsewhere.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Stays {
-    pub record: usize,
-    pub halt: Halt,
-}
 
 impl Ledger<'_> {
     /// Whether a device held a part of the record before anything happened: then the bytes on it at first
@@ -20,103 +16,112 @@ impl Ledger<'_> {
         self.affected.list(record)[..self.affected.width].contains(&device)
     }
 
-    /// Counts as free what devices hold since an earlier change of the map, and are to give up again. Left
-    /// out: that its room is free only once it has left.
-    pub(super) fn make_room(&mut self, standing: &mut Standing, mut homes: Option<&mut (dyn Wanted + '_)>) {
-        if !self.affected.follows || self.gained.iter().all(|bytes| *bytes == 0) {
-            return;
-        }
-        for record in 0..self.affected.records() {
-            let holders = &self.holders[self.places(record)];
-            let gained = |holder: &DeviceId| *holder != NOWHERE && !self.held(record, *holder);
-            let need = Need { lacks: holders.contains(&NOWHERE), logged: false };
-            let stays = standing.flags.stop(need).is_some() || !self.is_readable(record);
-            if stays || !holders.iter().any(gained) {
-                continue;
-            }
-            self.aim(record, standing, homes.as_deref_mut());
-            let bytes = self.affected.bytes_of(record);
-            let (holders, aims) = (&self.holders[self.places(record)], &self.aims[self.places(record)]);
-            for (holder, aim) in holders.iter().zip(aims) {
-                let leaves = *holder != NOWHERE && *aim != NOWHERE && !aims.contains(holder);
-                if leaves && !self.held(record, *holder) {
-                    let used = &mut standing.used[holder.index()];
-                    *used = used.saturating_sub(bytes);
-                }
-            }
-        }
+    /// The bytes on each device, of `used` bytes at first.
+    pub(crate) fn used(&self, used: &[u64]) -> Vec<u64> {
+        let now =
+            |((used, gained), left): ((&u64, &u64), &u64)| used.saturating_add(*gained).saturating_sub(*left);
+        used.iter().zip(&self.gained).zip(&self.left).map(now).collect()
     }
 
-    /// Decides what is done for each record. What leaves a device was counted as free, so where a record stays
-    /// after all, its room is not: what counted on that stays too, and what counted on this.
+    /// Decides what is done for each record.
     pub(super) fn draft_with_room(
         &mut self,
         standing: &mut Standing,
         mut homes: Option<&mut (dyn Wanted + '_)>,
     ) -> Drafted {
-        let mut refused = Vec::new();
-        let mut kept = vec![0u64; standing.used.len()];
+        let mut granted = vec![false; if self.affected.follows { self.affected.records() } else { 0 }];
+        let mut in_turn = 0;
+        let mut used = standing.used.clone();
         loop {
-            let mut tried = standing.clone();
-            tried.used = sum(&standing.used, &kept);
-            let drafted = self.draft(&mut tried, homes.as_deref_mut(), &refused);
-            let known = std::mem::replace(&mut kept, self.kept_by(&drafted.stays));
-            let more = |(kept, known): (&u64, &u64)| kept.saturating_sub(*known);
-            let extra: Vec<u64> = kept.iter().zip(&known).map(more).collect();
-            let used = sum(&tried.used, &extra);
-            let is_over = |device: usize| extra[device] > 0 && used[device] > standing.limit[device];
-            if !(0..used.len()).any(is_over) {
-                standing.used = used;
+            standing.used.copy_from_slice(&used);
+            let mut drafted = self.draft(standing, homes.as_deref_mut(), &granted);
+            let new: Vec<usize> = drafted.moving(&granted).collect();
+            if granted.contains(&true) {
+                in_turn += new.iter().map(|record| self.affected.objects_of(*record)).sum::<u64>();
+            }
+            drafted.stuck.in_turn = in_turn;
+            let waits = drafted.stuck.full + drafted.stuck.unmoved > 0;
+            if !waits || !new.iter().any(|record| self.leaving(*record).next().is_some()) {
+                // What leaves in the end is free then.
+                new.iter().for_each(|record| self.leave(*record, &mut standing.used));
                 return drafted;
             }
-            refused.resize(self.affected.records(), false);
-            drafted.stays.iter().for_each(|stays| refused[stays.record] = true);
+            for record in new {
+                granted[record] = true;
+                self.arrive(record, &mut used);
+                self.leave(record, &mut used);
+            }
         }
     }
 
-    /// The bytes on each device of parts that were to leave it.
-    fn kept_by(&self, stays: &[Stays]) -> Vec<u64> {
-        let mut kept = vec![0u64; self.gained.len()];
-        for &Stays { record, halt } in stays {
-            let (holders, aims) = (&self.holders[self.places(record)], &self.aims[self.places(record)]);
-            for (holder, aim) in holders.iter().zip(aims) {
-                let leaves = *holder != NOWHERE && *aim != NOWHERE && !aims.contains(holder);
-                // `make_room` left alone what a flag keeps.
-                if leaves && (self.held(record, *holder) || halt == Halt::Room) {
-                    let kept = &mut kept[holder.index()];
-                    *kept = kept.saturating_add(self.affected.bytes_of(record));
-                }
-            }
+    /// The devices that a record leaves once it is where it is aimed.
+    fn leaving(&self, record: usize) -> impl Iterator<Item = DeviceId> {
+        let (holders, aims) = (&self.holders[self.places(record)], &self.aims[self.places(record)]);
+        let leaves = move |(holder, aim): &(&DeviceId, &DeviceId)| {
+            **holder != NOWHERE && **aim != NOWHERE && !aims.contains(holder)
+        };
+        holders.iter().zip(aims).filter(leaves).map(|(holder, _)| *holder)
+    }
+
+    fn leave(&self, record: usize, used: &mut [u64]) {
+        let bytes = self.affected.bytes_of(record);
+        for device in self.leaving(record) {
+            used[device.index()] = used[device.index()].saturating_sub(bytes);
         }
-        kept
+    }
+
+    /// The devices to which a record comes that do not have its bytes yet.
+    fn coming(&self, record: usize) -> impl Iterator<Item = DeviceId> {
+        let (holders, aims) = (&self.holders[self.places(record)], &self.aims[self.places(record)]);
+        // Devices that hold it, that came back with it, or that failed with it, have room for it.
+        let kept = move |aim: DeviceId| self.kept(record).any(|copy| copy.device == aim);
+        let fell = move |aim: DeviceId| self.held(record, aim) && !self.gone.contains(&(record as u32, aim));
+        let comes =
+            move |aim: &DeviceId| *aim != NOWHERE && !holders.contains(aim) && !kept(*aim) && !fell(*aim);
+        aims.iter().copied().filter(comes)
+    }
+
+    fn arrive(&self, record: usize, used: &mut [u64]) {
+        let bytes = self.affected.bytes_of(record);
+        self.coming(record).for_each(|device| used[device.index()] += bytes);
     }
 
     /// Whether all homes of a record have room for it; if so, reserves the room.
     pub(super) fn has_room(&self, record: usize, standing: &mut Standing) -> bool {
         let bytes = self.affected.bytes_of(record);
         let (holders, aims) = (&self.holders[self.places(record)], &self.aims[self.places(record)]);
-        // Devices that hold it, held it at first, or came back with it, have room for it.
-        let old: Vec<DeviceId> = self.kept(record).map(|copy| copy.device).collect();
-        let has = |aim: &DeviceId| old.contains(aim) || holders.contains(aim) || self.held(record, *aim);
-        let new = |aim: &&DeviceId| **aim != NOWHERE && !has(aim);
-        let targets = || aims.iter().filter(new).map(|aim| aim.index());
         // A shard that takes the place of another one on its device is copied there too.
         let moves_within = |aim: &&DeviceId| **aim != NOWHERE && holders.contains(aim);
         let is_full = |aim: &DeviceId| standing.used[aim.index()] > standing.limit[aim.index()];
         if aims.iter().filter(moves_within).any(is_full) {
             return false;
         }
-        if targets().any(|target| standing.used[target].saturating_add(bytes) > standing.limit[target]) {
+        let lacks_room = |device: DeviceId| {
+            standing.used[device.index()].saturating_add(bytes) > standing.limit[device.index()]
+        };
+        if self.coming(record).any(lacks_room) {
             return false;
         }
-        targets().for_each(|target| standing.used[target] += bytes);
-        let over = |target: usize| standing.used[target] > standing.limit[target];
-        assert!(!targets().any(over), "a home takes more than its limit");
+        self.arrive(record, &mut standing.used);
+        let over = |device: DeviceId| standing.used[device.index()] > standing.limit[device.index()];
+        assert!(!self.coming(record).any(over), "a home takes more than its limit");
         true
     }
-}
 
-/// The bytes on each device with more on some.
-fn sum(used: &[u64], more: &[u64]) -> Vec<u64> {
-    used.iter().zip(more).map(|(used, more)| used.saturating_add(*more)).collect()
+    /// Counts what a record's bytes have left, and where they are again, since it had these holders.
+    pub(super) fn count_left(&mut self, record: usize, before: &[DeviceId]) {
+        let bytes = self.affected.bytes_of(record);
+        let now = self.holders[self.places(record)].to_vec();
+        for device in before.iter().filter(|device| **device != NOWHERE && !now.contains(device)) {
+            if self.held(record, *device) && self.gone.insert((record as u32, *device)) {
+                self.left[device.index()] += bytes;
+            }
+        }
+        for device in now.iter().filter(|device| **device != NOWHERE) {
+            if self.gone.remove(&(record as u32, *device)) {
+                let left = &mut self.left[device.index()];
+                *left = left.saturating_sub(bytes);
+            }
+        }
+    }
 }

@@ -31,6 +31,8 @@ pub struct Stuck {
     pub staying_bytes: u64,
     /// The last part of these.
     pub held_bytes: u64,
+    /// Objects that move in room that others leave: in Ceph they wait for these.
+    pub in_turn: u64,
     /// Of those that lack a part and are not lost, the least number of parts that one can still lose in the
     /// end; none if there are none.
     pub least_spare: Option<u32>,

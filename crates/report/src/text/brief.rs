@@ -200,7 +200,8 @@ impl Room {
         let mut lines = self.whole(items.into_iter().take(taken).collect(), most);
         if self.lines > 0 {
             self.lines -= 1;
-            lines.push(format!("…           {} more warnings", all - taken));
+            let more = human::plural((all - taken) as f64, ["more warning", "more warnings"]);
+            lines.push(format!("…           {more}"));
         }
         lines
     }

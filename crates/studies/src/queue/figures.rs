@@ -70,7 +70,7 @@ pub(crate) fn of_sweep(views: &[View<'_>]) -> Vec<Figure> {
     };
     vec![
         figure("wait_mean", "Mean wait", "s", Theory::wait_mean),
-        figure("number_mean", "Number of jobs, mean", "jobs", Theory::number_mean),
+        figure("number_mean", "Jobs, mean", "jobs", Theory::number_mean),
     ]
 }
 

@@ -174,9 +174,9 @@ pub fn measures() -> Vec<Measure<Seen>> {
         let value = |seen: &Seen| (row.value)(&seen.observed).ok_or_else(|| NO_JOB.to_owned());
         let measure = Measure::new(row.name, row.unit, row.about, value);
         match row.name {
-            "number_mean" => measure.titled("Number of jobs, mean"),
-            "waiting_mean" => measure.titled("Number of waiting jobs, mean"),
-            "wait_share" => measure.titled("Share of visits that wait"),
+            "number_mean" => measure.titled("Jobs, mean"),
+            "waiting_mean" => measure.titled("Waiting jobs, mean"),
+            "wait_share" => measure.titled("Visits that wait"),
             "little_ratio" => measure.titled("Ratio of Little's law"),
             _ => measure,
         }

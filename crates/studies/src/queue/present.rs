@@ -81,7 +81,7 @@ fn by_station(views: &[View<'_>], swept: bool) -> Table {
             for (measure, unit, values) in [
                 ("Arrival rate", "jobs/s", [Some(arrivals), Some(theory.load.arrival_rate)]),
                 ("Utilisation", "fraction", [seen.utilisation(), theory.load.utilisation()].map(Some)),
-                ("Number of jobs, mean", "jobs", [Some(seen.number_mean()), theory.number_mean()]),
+                ("Jobs, mean", "jobs", [Some(seen.number_mean()), theory.number_mean()]),
                 ("Mean response", "s", [mean, theory.response_mean()]),
                 ("Response, 99th percentile", "s", [response(0.99), p99]),
             ] {

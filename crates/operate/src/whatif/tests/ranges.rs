@@ -1,12 +1,13 @@
 //! The range of a time, 10 to 90 % of the orders of groups, against the times of other orders: over drawn
 //! clusters, as many of them lie in it as it says.
 
-use towtank_rebuild::recovery::Recovery;
+use towtank_rebuild::recovery::{Recovered, Recovery};
 use towtank_streams::{Draws, Purpose, Uniform as _};
 
 use super::coarse::{Cluster, ready};
 use super::*;
 use crate::whatif::orders;
+use crate::whatif::risk::Risk;
 
 /// Other orders of each cluster.
 const OTHERS: u32 = 60;
@@ -42,7 +43,8 @@ impl Times {
         let ready = ready(cluster, &text);
         let context = RunContext::alone(Seed(u64::from(turn)), 0);
         let recovery = Recovery { quiet: false, ..ready.real.recovery(&ready.staged, &context) };
-        let (middle, found) = orders::draw(&recovery, u64::MAX, &context).unwrap()?;
+        let risk = |recovered: &Recovered| Risk::of(&ready, recovered);
+        let (middle, found, _) = orders::draw(&recovery, u64::MAX, &risk, &context).unwrap()?;
         let time =
             |seed: Seed| orders::with_ties(&recovery, seed).run(&context).unwrap().last().as_secs_f64();
         let others = (0..OTHERS).map(|number| time(Seed(0xabc).part(number))).collect();

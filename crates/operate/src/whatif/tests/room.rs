@@ -16,10 +16,10 @@ fn settled() -> ([[u32; 3]; 2], [u32; 2]) {
 }
 
 /// The first group is to move from `middle` to `last`, the second one to `middle`, which has room for it once
-/// the first has left. `last` has room or not.
-fn chain(has_room: bool, more: &str) -> Outcome {
+/// the first has left: from `last` if they change places, or from another one. `last` has room or not.
+fn chain(has_room: bool, swap: bool, (more, later): (&str, &str)) -> Outcome {
     let (held, [last, middle]) = settled();
-    let from = held[1].into_iter().find(|osd| *osd != last).expect("a group has three devices");
+    let from = held[1].into_iter().find(|osd| (*osd == last) == swap).expect("a group has three devices");
     let Folder(mut files) = four(&held, None);
     let node = |osd: u32| {
         let used = held.iter().flatten().filter(|one| **one == osd).count();
@@ -29,7 +29,7 @@ fn chain(has_room: bool, more: &str) -> Outcome {
     let nodes: Vec<String> = (0..4).map(node).collect();
     files.insert("df".to_owned(), format!(r#"{{"nodes":[{}]}}"#, nodes.join(",")).into_bytes());
     let upmaps = format!(
-        "changes = [\"upmap-items 1.0 {middle} {last}\", \"upmap-items 1.1 {from} {middle}\"]\n{more}"
+        "changes = [\"upmap-items 1.0 {middle} {last}{later}\", \"upmap-items 1.1 {from} {middle}\"]\n{more}"
     );
     outcome(&Whatif, Folder(files), &format!("osd_df = \"df\"\nrecovery_sleep = \"0s\"\n{FOUR}{upmaps}"))
 }
@@ -37,12 +37,28 @@ fn chain(has_room: bool, more: &str) -> Outcome {
 /// What has no room stays, and so does what counted on its leaving.
 #[test]
 fn what_counted_on_the_leaving_of_what_stays_stays_too() {
-    let all = chain(true, "");
-    assert_eq!((value(&all, "moved_objects"), value(&all, "time_to_clean_s") > 0.0), (20.0, true));
-    let stays = chain(false, "");
-    assert_eq!((value(&stays, "moved_objects"), value(&stays, "written_bytes")), (0.0, 0.0));
-    assert_eq!(value(&stays, "unmoved_objects"), 20.0);
-    // A flag keeps both where they are, whatever room there is.
-    let flagged = chain(true, "set_flag = \"norebalance\"");
-    assert_eq!((value(&flagged, "moved_objects"), value(&flagged, "halted_objects")), (0.0, 20.0));
+    for swap in [false, true] {
+        let all = chain(true, swap, ("", ""));
+        assert_eq!((value(&all, "moved_objects"), value(&all, "time_to_clean_s") > 0.0), (20.0, true));
+        assert_eq!(all.series["observed"]["in_turn"], 10);
+        // Where both are full, each waits for the other to leave first.
+        let stays = chain(false, swap, ("", ""));
+        assert_eq!((value(&stays, "moved_objects"), value(&stays, "written_bytes")), (0.0, 0.0));
+        assert_eq!(value(&stays, "unmoved_objects"), 20.0);
+        // A flag keeps both where they are, whatever room there is.
+        let flagged = chain(true, swap, ("set_flag = \"norebalance\"", ""));
+        assert_eq!((value(&flagged, "moved_objects"), value(&flagged, "halted_objects")), (0.0, 20.0));
+    }
+}
+
+/// Room that a later change makes is not there before.
+#[test]
+fn room_is_there_once_what_leaves_has_left() {
+    let at_once = chain(true, false, ("", ""));
+    let later = chain(true, false, ("", "@2h"));
+    assert_eq!(value(&later, "moved_objects"), 20.0);
+    assert!(value(&at_once, "time_to_clean_s") < 600.0);
+    assert!(value(&later, "time_to_clean_s") > 7_200.0);
+    let first = later.series["observed"]["first_s"].as_f64().unwrap();
+    assert!(first >= 7_200.0, "the first object moves at {first} s");
 }

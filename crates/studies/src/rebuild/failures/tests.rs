@@ -11,8 +11,8 @@ fn what_cannot_fall_again_is_refused() {
         };
         problems.iter().map(words).collect::<Vec<_>>().join("\n")
     };
-    insta::assert_snapshot!(refusal("servers = 6\nfail = [\"server=3\", \"disk=3@1h\"]"), @"`fail` names `disk=3@1h`, but all its disks have already failed with `server=3` | leave it out, or name something else");
-    insta::assert_snapshot!(refusal("servers = 6\nracks = 3\nfail = [\"rack=1@5s\", \"rack=1@2s\"]"), @"`fail` names `rack=1@5s`, but all its disks have already failed with `rack=1@2s` | leave it out, or name something else");
+    insta::assert_snapshot!(refusal("servers = 6\nfail = [\"server=3\", \"disk=3@1h\"]"), @"`fail` names `disk=3@1h`, but all its disks have already failed with `server=3` | leave it out, or name something else; what comes back and fails again is not modelled");
+    insta::assert_snapshot!(refusal("servers = 6\nracks = 3\nfail = [\"rack=1@5s\", \"rack=1@2s\"]"), @"`fail` names `rack=1@5s`, but all its disks have already failed with `rack=1@2s` | leave it out, or name something else; what comes back and fails again is not modelled");
     insta::assert_snapshot!(refusal("servers = 3\nfail = [\"server\", \"server\", \"server\", \"server@1h\"]"), @"`fail` draws `server@1h`, but possibly none of 3 disks is left: 3 other failures precede it or name disks | remove failures, or set more servers");
     insta::assert_snapshot!(refusal("servers = 6\nracks = 2\nfail = [\"rack\", \"rack\", \"disk\"]"), @"`fail` draws `disk`, but possibly none of 6 disks is left: 2 other failures precede it or name disks | remove failures, or set more servers");
     complete("servers = 6\ndisks_per_server = 2\nfail = [\"disk=6\", \"server=3@1h\"]");
