@@ -31,7 +31,7 @@ const SAID_EVERY: Duration = Duration::from_secs(60);
 
 /// The name of the environment variable by which a test breaks rules on purpose: `unbounded` (no limits, and
 /// a handshake may take for ever), `restless` (no pause after a connection could not be accepted), or both
-/// with a comma between. Only builds with debug assertions follow it, and say so; others say that they do not.
+/// with a comma between. Builds with debug assertions follow it and say so; others say that they do not.
 const PLANTED: &str = "TOWTANK_DOORS_PLANTED";
 
 /// Whether a test has broken this rule.

@@ -81,8 +81,8 @@ pub fn turn(home: &Home) -> Result<Lock, StoreError> {
 mod tests {
     use super::*;
 
-    /// `osd start` right after `osd stop` of a large daemon said that it still ran: the system was freeing its
-    /// memory, and its lock comes after that.
+    /// `osd start` right after `osd stop` of a large daemon said that it still ran: the system was freeing
+    /// its memory, and its lock comes after that.
     #[test]
     fn a_lock_that_is_about_to_be_released_is_waited_for() {
         let directory = std::env::temp_dir().join(format!("towtank-lock-{}", std::process::id()));

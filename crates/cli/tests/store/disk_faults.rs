@@ -1,10 +1,11 @@
-//! Disks that fail at one change: the n-th write, sync, rename or truncation of a device fails, is done by half,
-//! or is the last before a loss of power, which undoes what was not synced.
+//! Disks that fail at one change: the n-th write, sync, rename or truncation of a device fails, is done by
+//! half, or is the last before a loss of power, which undoes what was not synced.
 //!
-//! `disk_faults.c` is loaded before the C library of a daemon of a store of three devices, while clients write.
-//! A point is one such fault. After it the daemon is started with a sound disk; when all groups are clean, each
-//! object must be what was acknowledged or tried last, and `verify` finds all replicas and trees equal. At every
-//! other point the power of all devices is lost at once, so that no other device has what was not synced.
+//! `disk_faults.c` is loaded before the C library of a daemon of a store of three devices, while clients
+//! write. A point is one such fault. After it the daemon is started with a sound disk; when all groups are
+//! clean, each object must be what was acknowledged or tried last, and `verify` finds all replicas and trees
+//! equal. At every other point the power of all devices is lost at once, so that no other device has what was
+//! not synced.
 //!
 //! `FAULT_POINTS=1000 FAULT_SEED=1 cargo test -p towtank-cli --test store disk_faults -- --nocapture`
 
@@ -130,7 +131,7 @@ impl Load {
     fn wrong(&self) -> Vec<String> {
         let mut client = Client::reach(&self.home, PATIENCE).expect("the monitor runs");
         let record = self.record.lock().expect("no thread that holds it panics");
-        let told = record.iter().filter_map(|(name, may_be)| {
+        let wrong = record.iter().filter_map(|(name, may_be)| {
             let found = match client.get(name) {
                 Ok(found) => found.map(|object| object.data),
                 Err(error) => return Some(format!("{name}: {error}")),
@@ -139,7 +140,7 @@ impl Load {
             let may = may_be.iter().map(words).collect::<Vec<_>>();
             (!may_be.contains(&found)).then(|| format!("{name} is {:?} and may be {may:?}", words(&found)))
         });
-        told.collect()
+        wrong.collect()
     }
 }
 
