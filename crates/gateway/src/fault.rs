@@ -32,6 +32,8 @@ pub enum Code {
     InvalidDigest,
     /// A part named to complete an upload is missing, or differs.
     InvalidPart,
+    /// The object has no part with this number.
+    InvalidPartNumber,
     /// The parts named to complete an upload are out of order.
     InvalidPartOrder,
     /// No byte of a range lies within the object.
@@ -95,6 +97,7 @@ impl Code {
             Code::InvalidBucketName => ("InvalidBucketName", 400),
             Code::InvalidDigest => ("InvalidDigest", 400),
             Code::InvalidPart => ("InvalidPart", 400),
+            Code::InvalidPartNumber => ("InvalidPartNumber", 416),
             Code::InvalidPartOrder => ("InvalidPartOrder", 400),
             Code::InvalidRange => ("InvalidRange", 416),
             Code::InvalidRequest => ("InvalidRequest", 400),

@@ -56,6 +56,19 @@ impl<'d> Reply<'d> {
         Reply { status, headers: Vec::new(), body }.with("content-type", "application/xml")
     }
 
+    /// Names the request in the document of a fault, as in the header.
+    #[must_use]
+    pub(crate) fn with_request(mut self, id: &str) -> Reply<'d> {
+        const END: &[u8] = b"</Error>";
+        if let (400.., Body::Bytes(bytes)) = (self.status, &self.body)
+            && let Some(start) = bytes.strip_suffix(END)
+        {
+            let named = format!("<RequestId>{id}</RequestId>");
+            self.body = Body::Bytes([start, named.as_bytes(), END].concat().into());
+        }
+        self
+    }
+
     /// Adds a header.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<String>) -> Reply<'d> {

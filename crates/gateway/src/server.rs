@@ -398,6 +398,8 @@ type Stream<'d> = (Box<dyn Source + 'd>, mpsc::Sender<Result<Bytes, Fault>>);
 
 /// A reply as hyper sends it, and the stream to send after its head.
 fn answer_of(reply: Reply<'_>, number: u64) -> (Answer, Option<Stream<'_>>) {
+    let id = format!("{number:016X}");
+    let reply = reply.with_request(&id);
     let declared = reply.headers.iter().find(|(name, _)| name == "content-length");
     let length = declared.and_then(|(_, length)| length.parse().ok()).unwrap_or_default();
     let (sent, stream) = match reply.body {
@@ -411,10 +413,7 @@ fn answer_of(reply: Reply<'_>, number: u64) -> (Answer, Option<Stream<'_>>) {
     let mut answer = hyper::Response::new(Sent { run: sent, busy: None });
     *answer.status_mut() =
         hyper::StatusCode::from_u16(reply.status).unwrap_or(hyper::StatusCode::INTERNAL_SERVER_ERROR);
-    let id = [
-        ("x-amz-request-id".to_owned(), format!("{number:016X}")),
-        ("server".to_owned(), "towtank".to_owned()),
-    ];
+    let id = [("x-amz-request-id".to_owned(), id), ("server".to_owned(), "towtank".to_owned())];
     for (name, value) in reply.headers.into_iter().chain(id) {
         // Values that are not valid in a header are left out; metadata came from valid headers.
         if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::from_bytes(value.as_bytes()))

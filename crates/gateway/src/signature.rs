@@ -183,7 +183,7 @@ fn in_header(request: &Request, text: &str) -> Result<Claim, Fault> {
     let payload = request.header("x-amz-content-sha256");
     let payload = payload.ok_or_else(|| Code::InvalidRequest.because("x-amz-content-sha256 is missing"))?;
     let date = request.header("x-amz-date").map(str::to_owned);
-    let date = date.or_else(|| Moment::from_http(request.header("date")?).map(Moment::basic));
+    let date = date.or_else(|| in_date(request.header("date")?).map(Moment::basic));
     let (access_key, scope) = credential(&field("Credential")?)?;
     Ok(Claim {
         access_key,
@@ -194,6 +194,12 @@ fn in_header(request: &Request, text: &str) -> Result<Claim, Fault> {
         payload: payload.to_owned(),
         presigned: false,
     })
+}
+
+/// The time in the header `date`, which botocore signs in the form of mail: with `-0000` for `GMT`.
+fn in_date(text: &str) -> Option<Moment> {
+    let zone = [" -0000", " +0000"].into_iter().find_map(|zone| text.strip_suffix(zone));
+    zone.map_or_else(|| Moment::from_http(text), |rest| Moment::from_http(&format!("{rest} GMT")))
 }
 
 fn in_address(request: &Request) -> Result<Claim, Fault> {

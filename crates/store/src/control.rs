@@ -94,7 +94,9 @@ pub fn end(home: &Home, daemon: Daemon, ending: Ending) -> Result<(), StoreError
     let Some(pid) = running(home, daemon) else {
         return Err(StoreError::Refused(format!("{daemon} is not running")));
     };
-    end_process(pid, ending, || Ok(is_ours(home, daemon, pid) && !is_zombie(pid)))
+    end_process(pid, ending, || Ok(is_ours(home, daemon, pid) && !is_zombie(pid)))?;
+    // It has no command line from then on, but its lock until the system has freed its memory.
+    lock::wait_until_free(home, &daemon, END_TIME)
 }
 
 /// Ends a process, and waits until `runs` returns false. It is killed if that takes too long.

@@ -31,14 +31,28 @@ const SAID_EVERY: Duration = Duration::from_secs(60);
 
 /// The name of the environment variable by which a test breaks rules on purpose: `unbounded` (no limits, and
 /// a handshake may take for ever), `restless` (no pause after a connection could not be accepted), or both
-/// with a comma between.
+/// with a comma between. Builds with debug assertions follow it and say so; others say that they do not.
 const PLANTED: &str = "TOWTANK_DOORS_PLANTED";
 
 /// Whether a test has broken this rule.
 pub(crate) fn is_planted(rule: &str) -> bool {
     static RULES: OnceLock<String> = OnceLock::new();
-    let rules = RULES.get_or_init(|| std::env::var(PLANTED).unwrap_or_default());
+    let rules = RULES.get_or_init(|| {
+        let asked = std::env::var(PLANTED).unwrap_or_default();
+        let (kept, said) = followed(&asked, cfg!(debug_assertions));
+        said.into_iter().for_each(|said| eprintln!("{said}"));
+        kept.to_owned()
+    });
     rules.split(',').any(|planted| planted == rule)
+}
+
+/// Which of these rules are broken, and what the log says about that.
+fn followed(asked: &str, is_for_tests: bool) -> (&str, Option<String>) {
+    match asked {
+        "" => ("", None),
+        _ if is_for_tests => (asked, Some(format!("WARNING: {PLANTED}={asked} breaks rules on purpose"))),
+        _ => ("", Some(format!("{PLANTED}={asked} is for builds with debug assertions: it is ignored"))),
+    }
 }
 
 /// What is known of a connection.

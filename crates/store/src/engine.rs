@@ -124,8 +124,10 @@ impl std::fmt::Debug for Engine {
 /// Bytes of blocks cached in memory. The system caches the files as well.
 const CACHE_BYTES: u64 = 16 << 20;
 
-/// Bytes of journals before the tables are flushed. All of them are read when a daemon starts.
-const JOURNAL_BYTES: u64 = 128 << 20;
+/// Bytes of journals before the tables are flushed, the least that the tree takes. All of them are read when
+/// a daemon starts, for which the tree looks into its own tables at each change, and a full disk must have
+/// room for them.
+const JOURNAL_BYTES: u64 = 64 << 20;
 
 /// Bytes of a table's changes in memory before they are flushed, as the tree counts them: small ones take
 /// more than that, and some wait until they are written. A table has this from when it is made.
@@ -133,11 +135,6 @@ const MEMORY_BYTES: u64 = 4 << 20;
 
 /// The same for the data of objects, so that fewer files have them.
 const MEMORY_BYTES_OF_DATA: u64 = 8 << 20;
-
-/// Disks smaller than this use smaller journals, so that the reserve of a full disk suffices for what must
-/// still be written.
-const SMALL_DISK: u64 = 8 << 30;
-const JOURNAL_BYTES_SMALL: u64 = 64 << 20;
 
 impl Engine {
     /// Opens the tables in a directory, or creates them.
@@ -149,13 +146,11 @@ impl Engine {
     }
 
     fn open_made(directory: &Path, sync: Sync) -> Result<Engine, EngineError> {
-        let total = Space::of(directory).map_or(u64::MAX, |space| space.total_bytes);
-        let is_small = total < SMALL_DISK;
         let open = || {
             Database::builder(directory)
                 .cache_size(CACHE_BYTES)
                 .max_cached_files(Some(doors::files_kept()))
-                .max_journaling_size(if is_small { JOURNAL_BYTES_SMALL } else { JOURNAL_BYTES })
+                .max_journaling_size(JOURNAL_BYTES)
                 .journal_compression(CompressionType::None)
                 .worker_threads(2)
                 .open()

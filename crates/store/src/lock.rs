@@ -9,7 +9,8 @@ use crate::StoreError;
 use crate::clock::now;
 use crate::settings::Home;
 
-/// How long a daemon tries to get its lock: another process may be looking whether it is free.
+/// How long a lock is tried: another process may be looking whether it is free, and one that has ended has it
+/// until the system has freed its memory, when it no longer has a command line.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 const LOOK: Duration = Duration::from_millis(20);
@@ -28,8 +29,12 @@ fn file(home: &Home, daemon: &dyn Display) -> std::io::Result<File> {
 /// # Errors
 /// When another process has it.
 pub(crate) fn take(home: &Home, daemon: &dyn Display) -> Result<Lock, StoreError> {
+    take_within(home, daemon, PATIENCE)
+}
+
+fn take_within(home: &Home, daemon: &dyn Display, patience: Duration) -> Result<Lock, StoreError> {
     let file = file(home, daemon)?;
-    let until = now() + PATIENCE;
+    let until = now() + patience;
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(Lock(file)),
@@ -45,11 +50,15 @@ pub(crate) fn take(home: &Home, daemon: &dyn Display) -> Result<Lock, StoreError
 /// # Errors
 /// When another process has it.
 pub(crate) fn expect_free(home: &Home, daemon: &dyn Display) -> Result<(), StoreError> {
-    match file(home, daemon)?.try_lock() {
-        Ok(()) => Ok(()),
-        Err(TryLockError::WouldBlock) => Err(runs(home, daemon)),
-        Err(TryLockError::Error(error)) => Err(error.into()),
-    }
+    take(home, daemon).map(drop)
+}
+
+/// Waits until the process that had the lock of a daemon has released it.
+///
+/// # Errors
+/// When it still has it after this time.
+pub(crate) fn wait_until_free(home: &Home, daemon: &dyn Display, most: Duration) -> Result<(), StoreError> {
+    take_within(home, daemon, most).map(drop)
 }
 
 fn runs(home: &Home, daemon: &dyn Display) -> StoreError {
@@ -66,4 +75,28 @@ pub fn turn(home: &Home) -> Result<Lock, StoreError> {
     let directory = File::open(home.directory())?;
     directory.lock()?;
     Ok(Lock(directory))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `osd start` right after `osd stop` of a large daemon said that it still ran: the system was freeing
+    /// its memory, and its lock comes after that.
+    #[test]
+    fn a_lock_that_is_about_to_be_released_is_waited_for() {
+        let directory = std::env::temp_dir().join(format!("towtank-lock-{}", std::process::id()));
+        let home = Home::at(&directory);
+        std::fs::create_dir_all(home.path("run")).expect("a directory can be made");
+        let held = take(&home, &"osd.0").expect("it is free");
+        let ends = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(300));
+            drop(held);
+        });
+        let is_free = wait_until_free(&home, &"osd.0", Duration::ZERO).is_ok();
+        assert!(!is_free, "planted: who does not wait is refused");
+        expect_free(&home, &"osd.0").expect("it is released in time");
+        ends.join().expect("it ends");
+        std::fs::remove_dir_all(&directory).expect("the directory can be removed");
+    }
 }

@@ -2,11 +2,13 @@
 //!
 //! Clients of the port are not authenticated. A request's head may have at most [`HEAD_MAX`] bytes and take
 //! [`HEAD_TIME`]; a body is not read. Connections have a place each ([`doors`]): those that send nothing make
-//! room for others. Each answer ends its connection.
+//! room for others. Each answer ends its connection. A page is made at most once in
+//! [`KEPT`], whoever asks how often: while it is made, the monitor does nothing else for the cluster.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::clock::now;
 use crate::doors::{self, Kind, Limits, Visit};
@@ -16,6 +18,27 @@ const HEAD_MAX: usize = 4 << 10;
 
 /// How long a head may take to arrive, and an answer to be received.
 const HEAD_TIME: Duration = Duration::from_secs(5);
+
+/// How long a page is given out. Prometheus asks every few seconds at the most.
+const KEPT: Duration = Duration::from_millis(200);
+
+/// The last page, and when it was made.
+#[derive(Debug, Default)]
+struct Pages(Mutex<Option<(Instant, Arc<str>)>>);
+
+impl Pages {
+    fn page(&self, at: Instant, make: &dyn Fn() -> String) -> Arc<str> {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((made, text)) = &*last
+            && at.saturating_duration_since(*made) < KEPT
+        {
+            return Arc::clone(text);
+        }
+        let text = Arc::from(make());
+        *last = Some((at, Arc::clone(&text)));
+        text
+    }
+}
 
 /// The status of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,13 +88,14 @@ fn is_whole(head: &[u8]) -> bool {
 
 /// Serves requests as long as the process lives.
 pub(crate) fn open(listener: TcpListener, page: impl Fn() -> String + Send + Sync + 'static) {
+    let pages = Pages::default();
     doors::open(listener, "metrics".to_owned(), Limits::of_page(), move |visit| {
         // If the client breaks the connection, it does not want the answer.
-        let _ = answer(&visit, &page);
+        let _ = answer(&visit, &|| pages.page(now(), &page));
     });
 }
 
-fn answer(visit: &Visit, page: &dyn Fn() -> String) -> std::io::Result<()> {
+fn answer(visit: &Visit, page: &dyn Fn() -> Arc<str>) -> std::io::Result<()> {
     let mut stream = &**visit.stream();
     stream.set_write_timeout(Some(HEAD_TIME))?;
     let head = read_head(stream)?;
@@ -83,7 +107,7 @@ fn answer(visit: &Visit, page: &dyn Fn() -> String) -> std::io::Result<()> {
         Some(head) => asked(head),
         None => (Status::TooLarge, false),
     };
-    let text = if status == Status::Page { page() } else { format!("{}\n", status.line()) };
+    let text = if status == Status::Page { page() } else { format!("{}\n", status.line()).into() };
     let head = format!(
         "HTTP/1.1 {}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\nContent-Length: {}\r\n\
          Connection: close\r\n\r\n",
@@ -152,6 +176,20 @@ mod tests {
         #[test]
         fn hostile_bytes_get_no_page(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
             prop_assert!(asked(&bytes).0 != Status::Page);
+        }
+    }
+
+    /// Each request made a page, under the lock of the monitor.
+    #[test]
+    fn a_page_is_made_once_for_all_who_ask_at_a_time() {
+        let (pages, made) = (Pages::default(), std::cell::Cell::new(0));
+        let make = || {
+            made.set(made.get() + 1);
+            format!("page {}", made.get())
+        };
+        let began = now();
+        for (ms, want) in [(0, "page 1"), (1, "page 1"), (199, "page 1"), (200, "page 2"), (399, "page 2")] {
+            assert_eq!(&*pages.page(began + Duration::from_millis(ms), &make), want, "after {ms} ms");
         }
     }
 

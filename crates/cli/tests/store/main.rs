@@ -1,6 +1,7 @@
 //! `towtank store` as users run it: processes on loopback, each test with a cluster of its own. A binary of
 //! its own, since clusters agree within seconds of real time, and tests that compute would delay them.
 
+mod disk_faults;
 mod doors;
 mod faults;
 mod identity;

@@ -27,7 +27,7 @@ struct Wanted {
     range: Range<u64>,
     /// Whether they are only a part of it, which the reply must state.
     is_part: bool,
-    /// The number of parts of the object, if the request names a part.
+    /// The number of parts of the object, if it was uploaded in parts and the request names one.
     parts: Option<usize>,
 }
 
@@ -164,14 +164,14 @@ fn wanted(request: &Request, object: &Attributes, parts: Option<&[u64]>) -> Resu
         if request.header("range").is_some() {
             return Err(Code::InvalidRequest.because("request a range or a part, not both"));
         }
-        let whole = [length];
+        let (whole, count) = ([length], parts.map(<[u64]>::len));
         let parts = parts.unwrap_or(&whole);
         let number: usize = text.parse().unwrap_or_default();
-        let fault = || Code::InvalidRange.because(format!("the object has {} parts", parts.len()));
+        let fault = || Code::InvalidPartNumber.because(format!("the object has {} parts", parts.len()));
         let before = number.checked_sub(1).filter(|before| *before < parts.len()).ok_or_else(fault)?;
         let first: u64 = parts[..before].iter().sum();
         let is_part = parts.len() > 1;
-        return Ok(Wanted { range: first..first + parts[before], is_part, parts: Some(parts.len()) });
+        return Ok(Wanted { range: first..first + parts[before], is_part, parts: count });
     }
     // If the request has `if-range`, the range applies only to the version with that tag.
     let is_known = request.header("if-range").is_none_or(|tag| tag.trim_matches('"') == object.etag);
@@ -190,7 +190,7 @@ fn about<'d>(request: &Request, object: &Attributes, wanted: &Wanted) -> Reply<'
     } else if request.header("x-amz-checksum-mode").is_some_and(|it| it.eq_ignore_ascii_case("enabled")) {
         reply = reply.with_checksum(object.checksum.as_ref());
     }
-    if let Some(parts) = parts.filter(|parts| *parts > 1) {
+    if let Some(parts) = parts {
         reply = reply.with("x-amz-mp-parts-count", parts.to_string());
     }
     for name in KEPT {

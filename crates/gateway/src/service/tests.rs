@@ -252,6 +252,16 @@ fn uploads_in_parts_make_objects() {
     assert_eq!(client.ask("GET", "/bucket?uploads", &[], b"").all("UploadId"), [""; 0]);
 }
 
+/// S3 does so in the region of this gateway; it was a conflict.
+#[test]
+fn a_bucket_of_the_caller_is_made_again_and_keeps_its_objects() {
+    let client = Client::new();
+    client.ask("PUT", "/bucket/a", &[], b"words");
+    assert_eq!(client.ask("PUT", "/bucket", &[], b"").status, 200);
+    let got = client.ask("GET", "/bucket/a?partNumber=1", &[], b"");
+    assert_eq!((got.text(), got.header("x-amz-mp-parts-count")), ("words", None), "it has no parts");
+}
+
 /// An empty part has no bytes in the manifest; it counted as no part.
 #[test]
 fn an_empty_part_is_a_part() {
@@ -270,8 +280,10 @@ fn an_empty_part_is_a_part() {
         client.ask("POST", &format!("/bucket/{key}?uploadId={id}"), &[], parts.as_bytes());
         let last = client.ask("GET", &format!("/bucket/{key}?partNumber={}", bodies.len()), &[], b"");
         assert_eq!((last.status / 100, last.text()), (2, ""), "the last part of `{key}`");
+        let count = bodies.len().to_string();
+        assert_eq!(last.header("x-amz-mp-parts-count"), Some(count.as_str()), "also of one part");
         let after = format!("/bucket/{key}?partNumber={}", bodies.len() + 1);
-        client.refused("GET", &after, &[], b"", (416, "InvalidRange"));
+        client.refused("GET", &after, &[], b"", (416, "InvalidPartNumber"));
     }
 }
 

@@ -61,6 +61,17 @@ fn the_examples_of_the_reference_are_right() {
     assert_eq!(verify(&presigned(), &keys(), at()), Ok(BodyRule::Unsigned));
 }
 
+/// Botocore signs such a header if it is asked for a date of the caller's own.
+#[test]
+fn the_date_may_be_that_of_mail() {
+    for zone in ["GMT", "-0000", "+0000"] {
+        assert_eq!(in_date(&format!("Fri, 24 May 2013 00:00:00 {zone}")), Some(at()), "{zone}");
+    }
+    for text in ["Fri, 24 May 2013 00:00:00 +0100", "Fri, 24 May 2013 00:00:00", "-0000", ""] {
+        assert_eq!(in_date(text), None, "{text}");
+    }
+}
+
 /// "Example: PUT Object" with a signed body in chunks.
 #[test]
 fn chunks_are_signed_one_after_the_other() {

@@ -129,3 +129,13 @@ fn a_line_a_minute() {
     assert_eq!((0..600).filter(|number| is_due(&mut None, began + PAUSE * *number)).count(), 600);
     assert_eq!(lines(&mut None, SAID_EVERY), 600);
 }
+
+/// The shipped daemon broke the rules for whoever set the variable, and said nothing.
+#[test]
+fn rules_are_broken_in_builds_for_tests_alone_and_not_in_silence() {
+    assert_eq!(followed("", false), ("", None));
+    let (kept, said) = followed("unbounded,restless", true);
+    assert!(kept == "unbounded,restless" && said.is_some_and(|said| said.contains("on purpose")));
+    let (kept, said) = followed("unbounded", false);
+    assert!(kept.is_empty() && said.is_some_and(|said| said.contains("ignored")));
+}

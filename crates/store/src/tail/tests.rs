@@ -111,6 +111,25 @@ proptest! {
         }
     }
 
+    /// Zeros between two transactions, where the tree would end: what follows them would be lost in silence.
+    #[test]
+    fn zeros_between_two_transactions_are_noticed(
+        lengths in prop::collection::vec(0_usize..60, 2..6),
+        place in any::<prop::sample::Index>(),
+        zeros in 1_usize..40,
+    ) {
+        let (bytes, ends) = journal(&lengths);
+        let (before, after) = bytes.split_at(ends[place.index(ends.len() - 1)]);
+        let verdict = judged(&[before, &vec![0; zeros][..], after].concat());
+        let at = before.len() as u64;
+        let is_last = ends[ends.len() - 2] == before.len();
+        match verdict {
+            Verdict::Rotten { at: from } => prop_assert!(from == at && !is_last),
+            Verdict::Undecided { at: from, .. } => prop_assert!(from == at && is_last),
+            Verdict::Whole => prop_assert!(false, "zeros at {at} of {ends:?} are not noticed"),
+        }
+    }
+
     /// The planted violation: a reader that does not look behind what it cannot read takes rot for an
     /// unfinished write.
     #[test]
