@@ -434,11 +434,15 @@ fn a_copy_that_moves_back_leaves_room() {
     affected.homes = Some(Arc::new(Changing(lists.to_vec())));
     let hardware = sample::hardware(SIZE);
     let mut ledger = Ledger::new(&affected, &hardware, rules(Source::Primary, Gather::Primary));
-    for (changes, room, [two, five]) in [(0, 3 * UNIT, [0, 3 * UNIT]), (1, 0, [0, 0])] {
-        let planned = ledger.plan(&mut standing(&[], false, room), changes);
+    // Each device has room for the record once.
+    let first: Vec<u64> = (0..7).map(|device| if device < 3 { 3 * UNIT } else { 0 }).collect();
+    for (changes, held) in [(0, [0, 3 * UNIT]), (1, [3 * UNIT, 0])] {
+        let used = ledger.used(&first);
+        let planned = ledger.plan(&mut Standing { used, ..standing(&[], false, 3 * UNIT) }, changes);
         assert_eq!(planned.jobs.len(), 2, "after {changes} changes");
         ledger.settle(&planned, |_| Progress::Whole);
-        assert_eq!([ledger.gained()[2], ledger.gained()[5]], [two, five], "after {changes} changes");
+        let used = ledger.used(&first);
+        assert_eq!([used[2], used[5]], held, "after {changes} changes");
     }
 }
 

@@ -173,15 +173,23 @@ pub fn measures() -> Vec<Measure<Seen>> {
     let measure = |row: &'static Row| {
         let value = |seen: &Seen| (row.value)(&seen.observed).ok_or_else(|| NO_JOB.to_owned());
         let measure = Measure::new(row.name, row.unit, row.about, value);
-        match row.name {
-            "number_mean" => measure.titled("Jobs, mean"),
-            "waiting_mean" => measure.titled("Waiting jobs, mean"),
-            "wait_share" => measure.titled("Visits that wait"),
-            "little_ratio" => measure.titled("Ratio of Little's law"),
-            _ => measure,
+        match title(row.name) {
+            Some(title) => measure.titled(title),
+            None => measure,
         }
     };
     ROWS.iter().map(measure).collect()
+}
+
+/// A title where the name alone gives a poor one.
+fn title(name: &str) -> Option<&'static str> {
+    match name {
+        "number_mean" => Some("Jobs, mean"),
+        "waiting_mean" => Some("Waiting jobs, mean"),
+        "wait_share" => Some("Visits that wait"),
+        "little_ratio" => Some("Ratio of Little's law"),
+        _ => None,
+    }
 }
 
 pub(crate) const NO_JOB: &str = "no job was measured";
