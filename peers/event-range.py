@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Makes of scrapes of the manager, one a line as [time, text], the answer that Prometheus gives to
-`query_range?query={__name__=~"…"}&step=15`: at each step the last value that is at most 5 minutes old."""
+`query_range?query={__name__=~"…"}&step=15`: at each step the value of the last scrape; a series that is not in it
+has none, as Prometheus marks it as stale."""
 
 import json
 import re
 import sys
 
 NAMES = re.compile(
-    r"ceph_num_objects_.*|ceph_osd_(up|in|recovery_ops|recovery_bytes)|ceph_pg_(total|clean|degraded)"
+    r"ceph_num_objects_.*|ceph_osd_(up|in|recovery_ops|recovery_bytes)|ceph_pg_(total|clean)"
     r"|ceph_pool_recovering_(bytes|objects)_per_sec"
 )
 STEP_S = 15
@@ -29,8 +30,7 @@ result = []
 for metric, points in series.values():
     values = []
     for step in steps:
-        known = [value for at, value in points if step - 300 <= at <= step]
-        if known:
-            values.append([round(step, 3), f"{known[-1]:.12g}"])
+        scrape = max(at for at, _ in scrapes if at <= step)
+        values += [[round(step, 3), f"{value:.12g}"] for at, value in points if at == scrape]
     result.append({"metric": metric, "values": values})
 json.dump({"status": "success", "data": {"resultType": "matrix", "result": result}}, sys.stdout, separators=(",", ":"))

@@ -9,6 +9,8 @@ use crate::join::Lane;
 /// How far the manager is behind: devices report every 5 s (`mgr_stats_period`), and it counts every 2 s
 /// (`mgr_tick_period`).
 const MANAGER_US: i64 = 7_000_000;
+/// How far the log is further behind where its counts are those of health checks (`mon_tick_interval`).
+const HEALTH_US: i64 = 5_000_000;
 /// How far a time series is further behind: Prometheus asks every 15 s, and an answer has a step as long.
 const SERIES_US: i64 = 30_000_000;
 /// Samples further apart are not compared: what was between them is not known.
@@ -39,6 +41,7 @@ pub fn disagreements(past: &Past) -> Vec<String> {
 fn lag(lane: &Lane) -> i64 {
     match lane.format {
         Format::Prometheus | Format::Table => MANAGER_US + SERIES_US,
+        Format::Log if lane.samples.iter().all(|sample| sample.groups.is_none()) => MANAGER_US + HEALTH_US,
         _ => MANAGER_US,
     }
 }

@@ -1,5 +1,7 @@
 //! What happened: from when to when something was missing or misplaced, and what became of which device.
 
+use std::collections::BTreeMap;
+
 use towtank_imports::past::{Format, Is, Sample, Seen};
 
 use crate::clock::shown;
@@ -201,19 +203,16 @@ fn fell(lane: &Lane, from_us: i64, until_us: i64) -> bool {
 
 /// What became of devices between two times, in the order of time.
 fn changes(past: &Past, from_us: i64, until_us: i64) -> Vec<Change> {
-    let inside = |one: &&SeenIn| (from_us..=until_us).contains(&one.seen.at_us);
-    let mut about: Vec<(i32, bool)> =
-        past.seen.iter().filter(inside).map(|one| (one.seen.device, answers(one.seen.is))).collect();
-    about.sort_unstable();
-    about.dedup();
-    let of = |(device, answering): (i32, bool)| {
-        let is = |one: &&SeenIn| one.seen.device == device && answers(one.seen.is) == answering;
-        let seen: Vec<&SeenIn> = past.seen.iter().filter(is).collect();
-        let found = changes_of(&seen);
-        found.into_iter().filter(|change| (from_us..=until_us).contains(&change.when.by_us)).collect()
-    };
-    let mut changes: Vec<Change> = about.into_iter().flat_map(|about| -> Vec<Change> { of(about) }).collect();
-    changes.sort_by_key(|change| change.when.by_us);
+    let mut about: BTreeMap<(i32, bool), Vec<&SeenIn>> = BTreeMap::new();
+    for one in &past.seen {
+        about.entry((one.seen.device, answers(one.seen.is))).or_default().push(one);
+    }
+    // A change that two reports enclose may be anywhere between them.
+    let meets =
+        |Span { after_us, by_us }: Span| by_us >= from_us && after_us.is_none_or(|after| after <= until_us);
+    let all = about.values().flat_map(|seen| changes_of(seen));
+    let mut changes: Vec<Change> = all.filter(|change| meets(change.when)).collect();
+    changes.sort_by_key(|change| (change.when.by_us, change.device, change.is));
     changes
 }
 

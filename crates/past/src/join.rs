@@ -81,7 +81,7 @@ pub enum PastError {
     #[error("none of the files says how much was left at a time")]
     NoSamples,
     /// Nothing was missing or misplaced at any time.
-    #[error("nothing is degraded or misplaced in any of {samples} samples, from {from} to {to}")]
+    #[error("nothing is degraded or misplaced from {from} to {to} (samples: {samples})")]
     NoEvent {
         /// Number of samples.
         samples: usize,

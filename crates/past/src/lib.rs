@@ -7,6 +7,8 @@
 //! 3. [`happened`] says what happened: when something was missing, until when, and what became of which
 //!    device.
 //!
+//! [`Script`] prints the shell lines that keep all this of the next recovery.
+//!
 //! Nothing is averaged: what each file says is kept, because they lag behind by different times, and because
 //! a model that is fitted to them has to know. Times are those of the files; of a change that two samples
 //! enclose, both are given.
@@ -17,8 +19,10 @@ mod agree;
 mod clock;
 mod event;
 mod join;
+mod script;
 
 pub use agree::disagreements;
 pub use clock::shown;
 pub use event::{Change, Event, Span, happened};
 pub use join::{Past, PastError, Source, join};
+pub use script::{ClusterSize, Script};

@@ -1,11 +1,12 @@
-//! `ceph.log`, the cluster log: summaries of groups every 2 s, and what became of devices. Also `ceph -w` and
-//! `ceph log last`, and the same lines with words of a journal in front.
+//! `ceph.log`, the cluster log: summaries of groups every 2 s, and what became of devices. Also `ceph log
+//! last` and `ceph -w`, which show parts of it, and the same lines with words of a journal in front. Where
+//! summaries are not logged, as in `ceph -w`, counts are those of the health checks, which change each 5 s.
 
 use serde::Deserialize;
 
 use super::instant::{self, Instant, Order, Zone};
 use super::summary::is_fsid;
-use super::{Clock, Format, Is, LeftOut, MAY_BE_CUT, Record, Sample, Seen, summary};
+use super::{Clock, Format, Is, LeftOut, MAY_BE_CUT, Record, Sample, Seen, has_room, summary};
 use crate::{File, ImportError, Imported};
 
 /// An entry of the log.
@@ -21,16 +22,31 @@ const WORDS_BEFORE_MAX: usize = 6;
 /// Reads `[words] TIME WHO (RANK) NUMBER : CHANNEL [DBG] TEXT`; from 17 on the priority may be a number, and
 /// the first entry of a cluster has no channel.
 fn entry(line: &str) -> Option<Entry<'_>> {
-    let (head, rest) = line.split_once(" : ")?;
-    let mut parts = rest.splitn(3, ' ');
-    let (_channel, _priority, text) = (parts.next()?, parts.next()?, parts.next()?);
-    let words: Vec<&str> = head.split(' ').collect();
-    summary::whole(words.last()?).ok()?;
+    let (words, text) = in_file(line).or_else(|| watched(line))?;
     let at = (0..words.len().min(WORDS_BEFORE_MAX)).find_map(|at| {
         let date_and_time = || Some(format!("{} {}", words[at], words.get(at + 1)?));
         instant::of(words[at]).or_else(|| instant::of(&date_and_time()?))
     })?;
     Some(Entry { at, text })
+}
+
+/// The words before the channel, and the text.
+fn in_file(line: &str) -> Option<(Vec<&str>, &str)> {
+    let (head, rest) = line.split_once(" : ")?;
+    let mut parts = rest.splitn(3, ' ');
+    let (_channel, _priority, text) = (parts.next()?, parts.next()?, parts.next()?);
+    let words: Vec<&str> = head.split(' ').collect();
+    summary::whole(words.last()?).ok()?;
+    Some((words, text))
+}
+
+/// The same of `ceph -w`: `TIME WHO [INF] TEXT`.
+fn watched(line: &str) -> Option<(Vec<&str>, &str)> {
+    let levels = ["DBG", "INF", "SEC", "WRN", "ERR"];
+    let (head, rest) = line.split_once(" [")?;
+    let (level, text) = rest.split_once("] ")?;
+    let words: Vec<&str> = head.split(' ').collect();
+    (levels.contains(&level) && words.len() >= 2).then_some((words, text))
 }
 
 /// Whether the line is an entry of the log.
@@ -45,8 +61,14 @@ pub(super) fn is_entry(line: &str) -> bool {
 pub(super) fn read(file: File<'_>, text: &str, zone: Option<Zone>) -> Result<Imported<Record>, ImportError> {
     let mut record = Record::new(Format::Log, Clock::Zoned);
     let (mut order, mut left_out) = (Order::new(file.name), LeftOut::default());
+    let mut checks = Vec::new();
     for (number, line) in (1..).zip(text.split_inclusive('\n')) {
-        let Some(Entry { at, text }) = entry(line.trim_end()) else { continue };
+        let Some(Entry { at, text }) = entry(line.trim_end()) else {
+            // `ceph -w` begins with a status, which has no time.
+            let fsid = line.trim().strip_prefix("id:").map(str::trim).filter(|fsid| is_fsid(fsid));
+            record.fsid = fsid.map(str::to_owned).or(record.fsid);
+            continue;
+        };
         let at = at.within(zone);
         let is_whole = line.ends_with('\n');
         if let Some((_, summary)) = text.strip_prefix("pgmap v").and_then(|rest| rest.split_once(": ")) {
@@ -62,7 +84,20 @@ pub(super) fn read(file: File<'_>, text: &str, zone: Option<Zone>) -> Result<Imp
         } else if is_whole {
             order.same_clock(number, at)?;
             of_monitor(&mut record, number, at.at_us, text);
+            let known = text.strip_prefix("Health check ").map(of_health);
+            match known {
+                Some(Ok(Some(sample))) => {
+                    checks.push(Sample { at_us: at.at_us, line: number, ..sample });
+                    has_room(file, checks.len())?;
+                }
+                Some(Err(reason)) => left_out.add(number, reason),
+                _ => {}
+            }
         }
+    }
+    if !record.samples.iter().any(|sample| sample.groups.is_some()) {
+        record.samples.append(&mut checks);
+        record.samples.sort_by_key(|sample| sample.at_us);
     }
     record.clock = order.clock();
     let notes = left_out.note(file.name, "summary").into_iter().collect();
@@ -80,6 +115,28 @@ fn of_monitor(record: &mut Record, line: usize, at_us: i64, text: &str) {
     let all = commanded(text).or_else(|| became(text).map(|(device, is)| (vec![device], is)));
     let Some((devices, is)) = all else { return };
     record.seen.extend(devices.into_iter().map(|device| Seen { at_us, line, device, is, since_then: true }));
+}
+
+/// `update: Degraded data redundancy: 280/1800 objects degraded (15.556%), 16 pgs degraded (PG_DEGRADED)`,
+/// `failed: 30/1800 objects misplaced (1.667%) (OBJECT_MISPLACED)`, `cleared: PG_DEGRADED (was: …)`.
+fn of_health(text: &str) -> Result<Option<Sample>, String> {
+    let mut sample = Sample::default();
+    if let Some(cleared) = text.strip_prefix("cleared: ") {
+        match cleared.split(' ').next() {
+            Some("PG_DEGRADED") => sample.degraded = Some(0),
+            Some("OBJECT_MISPLACED") => sample.misplaced = Some(0),
+            _ => return Ok(None),
+        }
+        return Ok(Some(sample));
+    }
+    let Some((_, said)) = text.split_once(": ") else { return Ok(None) };
+    let said = said.strip_prefix("Degraded data redundancy: ").unwrap_or(said);
+    if !said.contains(" objects degraded (") && !said.contains(" objects misplaced (") {
+        return Ok(None);
+    }
+    let end = said.find("%)").ok_or_else(|| format!("`{said}` is no count of objects"))?;
+    summary::set_share(&mut sample, &said[..end + 2])?;
+    Ok(Some(sample))
 }
 
 /// `30: 6 total, 5 up, 5 in`.
@@ -163,6 +220,9 @@ mod tests {
         check(reef, Some(("2026-11-28T09:48:57.2+0100", true, "pgmap v28: 1 pgs")));
         let nautilus = "2026-11-28 09:48:57.256760 mgr.x (mgr.4166) 34 : cluster [DBG] pgmap v28: 1 pgs";
         check(nautilus, Some(("2026-11-28 09:48:57.256760", false, "pgmap v28: 1 pgs")));
+        let watched = "2026-11-28T10:40:42.357516+0000 mon.a [INF] osd.2 failed (root=default)";
+        check(watched, Some(("2026-11-28T10:40:42.357516+0000", true, "osd.2 failed (root=default)")));
+        check("2026-11-28T10:40:42.357516+0000 mon.a [XYZ] osd.2 failed (root=default)", None);
         let first = "2026-11-28T09:48:57Z mon.a (mon.0) 0 :  [INF] mkfs 4cdcc9f4";
         check(first, Some(("2026-11-28T09:48:57Z", true, "mkfs 4cdcc9f4")));
         check("2026-11-28T09:48:57.256760+0000 7f3f92ffd6c0  0 log_channel(cluster) do_log", None);
@@ -185,6 +245,33 @@ mod tests {
     }
 
     #[test]
+    fn health_checks_count_where_summaries_are_not_logged() {
+        let line = |second: u32, text: &str| {
+            format!("2026-11-28T10:45:{second:02}Z mon.a [WRN] Health check {text}\n")
+        };
+        let text = line(
+            1,
+            "failed: Degraded data redundancy: 280/1800 objects degraded (15.556%), 16 pgs degraded (PG_DEGRADED)",
+        ) + &line(2, "failed: 30/1800 objects misplaced (1.667%) (OBJECT_MISPLACED)")
+            + &line(
+                3,
+                "update: Degraded data redundancy: 980/1800 objects degraded (15.556%), 16 pgs degraded (PG_DEGRADED)",
+            )
+            + &line(4, "update: Degraded data redundancy: 1 pg undersized (PG_DEGRADED)")
+            + &line(9, "cleared: PG_DEGRADED (was: Degraded data redundancy: 1 pg undersized)");
+        let counts = |text: &str| {
+            let Imported { value, notes } = read(File { name: "w", bytes: &[] }, text, None).unwrap();
+            let counts = value.samples.iter().map(|sample| (sample.degraded, sample.misplaced));
+            (counts.collect::<Vec<_>>(), notes.len())
+        };
+        let want = vec![(Some(280), None), (None, Some(30)), (Some(0), None)];
+        assert_eq!(counts(&text), (want, 1), "980 of 1800 is damaged, and no count is none");
+        let summary = "2026-11-28T10:45:00Z mgr.x (mgr.1) 34 : cluster [DBG] pgmap v28: 1 pgs: 1 active+clean; 1 B data, 2 GiB used, \
+                       4 GiB / 8 GiB avail\n";
+        assert_eq!(counts(&format!("{summary}{text}")).0, [(Some(0), Some(0))], "summaries say more");
+    }
+
+    #[test]
     fn what_became_of_devices() {
         for (text, want) in [
             (
@@ -194,6 +281,7 @@ mod tests {
             ("osd.3 marked itself down and dead", Some((3, Is::Down))),
             ("osd.3 v2:127.0.0.1:6813/13666 boot", Some((3, Is::Up))),
             ("Marking osd.3 out (has been down for 32 seconds)", Some((3, Is::Out))),
+            ("Client client.admin marked osd.2 out, after it was down for 14 seconds", Some((2, Is::Out))),
             ("Client client.admin marked osd.12 out, while it was still marked up", Some((12, Is::Out))),
             ("osd.3 reported immediately failed by osd.1", None),
             ("osd.x failed (", None),

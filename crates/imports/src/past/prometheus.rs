@@ -86,7 +86,12 @@ pub(super) fn read(file: File<'_>, bytes: &[u8]) -> Result<Imported<Record>, Imp
         notes.push(format!("`{}` has series without a name, which are left out: {ASK}", file.name));
     }
     if others.len() > nameless {
-        notes.push(format!("`{}`: {} other metrics are left out", file.name, others.len() - nameless));
+        let left_out: Vec<&str> = others.iter().map(String::as_str).filter(|name| !name.is_empty()).collect();
+        notes.push(format!(
+            "`{}`: metrics that are not read are left out: {}",
+            file.name,
+            left_out.join(", ")
+        ));
     }
     Ok(Imported { value: record, notes })
 }
