@@ -13,7 +13,7 @@ out=${1:?the directory for the files} objects=${2:-1800} bytes=${3:-131072}
 need ceph-mgr /usr/bin/python3
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
-lost=3 web=${WEB:-$((40000 + RANDOM % 20000))}
+lost=3 web=${WEB:-$((10000 + RANDOM % 9000))}
 start_cluster 6 3 manager <<CONF
 osd memory target = 939524096
 # Logs are kept short while the pool is filled, so that a device that comes new to a group is filled by backfill.
@@ -44,6 +44,11 @@ PY
 await "pgs: [0-9]* active+clean;" pg stat
 for key in osd_min_pg_log_entries osd_max_pg_log_entries osd_pg_log_trim_min; do
     ask tell 'osd.*' config set "$key" "$(ceph-conf --name osd.none --conf /dev/null --show-config-value "$key")" >/dev/null
+done
+for round in $(seq 60); do
+    python3 -c "import urllib.request; urllib.request.urlopen('http://127.0.0.1:$web/metrics', timeout=4)" 2>/dev/null && break
+    [ "$round" -lt 60 ] || { echo "the manager gives no metrics at port $web" >&2; exit 1; }
+    sleep 1
 done
 sleep 15 # statistics are up to 5 s old
 
@@ -100,7 +105,7 @@ wait "${pids[watcher]}" "${pids[scraper]}"
 exports after
 perf after
 # The log is read by its owner alone.
-cp "$dir/ceph.log" "$out/ceph.log"
+install -m 644 "$dir/ceph.log" "$out/ceph.log"
 grep -lF "$dir" "$out"/* | xargs -r sed -i "s#$dir#/var/lib/ceph#g"
 "$(dirname "$0")/event-range.py" "$out/scrapes.jsonl" >"$out/prometheus.json"
 rm "$out/scrapes.jsonl"

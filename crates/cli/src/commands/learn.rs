@@ -82,10 +82,10 @@ fn text(past: &Past, events: &[Event], files: usize) -> String {
     let samples = past.samples().len();
     let cluster = past.fsid.as_ref().map_or(String::new(), |fsid| format!(" of the cluster {fsid}"));
     let mut text = String::new();
-    let what = if files == 1 { "file" } else { "files" };
-    let events_word = if events.len() == 1 { "event" } else { "events" };
-    let count = events.len();
-    line(&mut text, &format!("{count} {events_word} in {samples} samples of {files} {what}{cluster}"));
+    let some = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let (events_said, samples, files_said) =
+        (some(events.len(), "event"), some(samples, "sample"), some(files, "file"));
+    line(&mut text, &format!("{events_said} in {samples} of {files_said}{cluster}"));
     for event in events {
         line(&mut text, "");
         of_event(&mut text, past, event);

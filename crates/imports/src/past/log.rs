@@ -17,7 +17,7 @@ struct Entry<'a> {
 }
 
 /// Words before the time of an entry: of a journal, or the name of the channel.
-const WORDS_BEFORE_MAX: usize = 6;
+const WORDS_BEFORE_MAX: usize = 9;
 
 /// Reads `[words] TIME WHO (RANK) NUMBER : CHANNEL [DBG] TEXT`; from 17 on the priority may be a number, and
 /// the first entry of a cluster has no channel.
@@ -216,6 +216,11 @@ mod tests {
         );
         let journal = format!("Nov 28 09:48:57 host1 ceph-mon[51]: {pacific}");
         check(&journal, Some(("2026-11-28T09:48:57.256760+0000", true, "pgmap v28: 1 pgs")));
+        let container = format!("Nov  8 09:48:57 host1 docker[847573]: cluster {pacific}");
+        check(&container, Some(("2026-11-28T09:48:57.256760+0000", true, "pgmap v28: 1 pgs")));
+        let mimic =
+            "2026-11-28 09:48:57.25 mgr.x client.1 127.0.0.1:0/85 16170 : cluster [DBG] pgmap v28: 1 pgs";
+        check(mimic, Some(("2026-11-28 09:48:57.25", false, "pgmap v28: 1 pgs")));
         let reef = "2026-11-28T09:48:57.2+0100 mgr.x (mgr.4166) 34 : cluster 0 pgmap v28: 1 pgs";
         check(reef, Some(("2026-11-28T09:48:57.2+0100", true, "pgmap v28: 1 pgs")));
         let nautilus = "2026-11-28 09:48:57.256760 mgr.x (mgr.4166) 34 : cluster [DBG] pgmap v28: 1 pgs";

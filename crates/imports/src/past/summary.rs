@@ -228,7 +228,7 @@ pub(super) fn of_paragraph<'a>(
 
 /// A line of the groups of `ceph -s`.
 fn of_groups(sample: &mut Sample, states: &mut Vec<GroupsInState>, text: &str) -> Result<(), String> {
-    if text.ends_with("% pgs not active") || text.ends_with("% pgs unknown") {
+    if text.is_empty() || text.ends_with("% pgs not active") || text.ends_with("% pgs unknown") {
         return Ok(());
     }
     if text.contains(" objects ") {
@@ -263,4 +263,62 @@ fn of_key(
         _ => {}
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A status as people paste it, with its indentation lost, and what each release adds.
+    #[test]
+    fn statuses_of_many_shapes_are_read() {
+        let of = |groups: &str, states: &str, end: &str| {
+            let text = format!(
+                "cluster:\nid: 5e937263-77c4-11f1-a207-bc2411b0df56\nhealth: HEALTH_WARN\n41/14790 objects degraded (0.277%)\n\n\
+                 services:\nosd: 9 osds: 8 up (since 43s), 7 in (since 43s); 1 remapped pgs\n\ndata:\nvolumes: 1/1 healthy\n\
+                 pools:   4 pools, {groups} pgs\nobjects: 4.93k objects, 2.5 GiB\nusage:   8.0 GiB used, 82 GiB / 90 GiB avail\n\
+                 pgs:     {states}\n{end}"
+            );
+            let lines: Vec<(usize, String)> = (1..).zip(text.lines().map(str::to_owned)).collect();
+            of_paragraph(lines.iter().map(|(number, line)| (*number, line.as_str())))
+                .map(|(sample, _)| sample)
+        };
+        let states = "0.328% pgs not active\n41/14790 objects degraded (0.277%)\n1/4930 objects unfound (0.020%)\n304 active+clean\n\
+                      1   active+recovery_wait+undersized+degraded+remapped";
+        let end = "\nio:\nclient:   1.2 KiB/s rd, 1 op/s rd\nrecovery: 63 MiB/s, 8 keys/s, 1.2k objects/s\n\nprogress:\n\
+                   Global Recovery Event (5m)\n[=====.......] (remaining: 2m)\n";
+        let sample = of("305", states, end).expect("it is whole");
+        assert_eq!((sample.degraded, sample.misplaced, sample.unfound), (Some(41), Some(0), Some(1)));
+        assert_eq!((sample.copies, sample.groups, sample.clean), (Some(14_790), Some(305), Some(304)));
+        assert_eq!((sample.devices_up, sample.devices_in), (Some(8), Some(7)));
+        assert_eq!((sample.bytes_per_s, sample.objects_per_s), (Some(63.0 * 1_048_576.0), Some(1_200.0)));
+        assert!(of("0", "", "").is_ok_and(|sample| sample.clean == Some(0)), "a cluster without pools");
+        // Planted: a state that is cut away, and one that is damaged.
+        let error = of("306", states, end).expect_err("a state is missing").1;
+        assert_eq!(error, "it says 306 groups, but the states have 305");
+        let error = of("305", &states.replace("clean", "cleam"), end).expect_err("a state is damaged").1;
+        assert_eq!(error, "`cleam` is no known state of a group");
+        assert!(of("305", &states.replace("41/", "43/"), end).is_err(), "a count that its share contradicts");
+    }
+
+    #[test]
+    fn rates_have_several_forms() {
+        let check = |text: &str, bytes: Option<f64>, objects: Option<f64>| {
+            let mut sample = Sample::default();
+            let read = set_rates(&mut sample, text);
+            assert_eq!(
+                read.map(|()| (sample.bytes_per_s, sample.objects_per_s)),
+                Ok((bytes, objects)),
+                "{text}"
+            );
+        };
+        check("1023 KiB/s, 88 keys/s, 11 objects/s", Some(1_023.0 * 1_024.0), Some(11.0));
+        check("10.5MiB/s, 2objects/s", Some(10.5 * 1_048_576.0), Some(2.0));
+        check("49665 kB/s, 9 objects/s", Some(49_665.0 * 1_024.0), Some(9.0));
+        check("0 B/s, 3 keys/s, 1 objects/s", Some(0.0), Some(1.0));
+        for wrong in ["", "5", "5 MiB", "5 XiB/s", "-5 MiB/s", "1e3 B/s", "MiB/s", "5.5.5 B/s", "x objects/s"]
+        {
+            assert!(set_rates(&mut Sample::default(), wrong).is_err(), "{wrong}");
+        }
+    }
 }
