@@ -146,8 +146,7 @@ fn event(past: &Past, bouts: &[Bout]) -> Event {
     let samples = || past.lanes.iter().flat_map(|lane| &lane.samples);
     let quiet = samples().filter(|sample| sample.at_us < by_us && left(sample) == Some(0));
     let began = Span { after_us: quiet.map(|sample| sample.at_us).max(), by_us };
-    // The source that says first that it is over lags behind the least; one that ends before does not say.
-    let ended = bouts.iter().filter_map(|bout| bout.ended).min_by_key(|ended| ended.by_us);
+    let ended = narrowest(bouts.iter().filter_map(|bout| bout.ended));
     let last_us = bouts.iter().map(|bout| bout.last_us).max().unwrap_or(by_us);
     let until_us = ended.map_or(last_us, |ended| ended.by_us);
     let within = |sample: &&Sample| (by_us..=until_us).contains(&sample.at_us);
@@ -168,6 +167,12 @@ fn event(past: &Past, bouts: &[Bout]) -> Event {
     event
 }
 
+/// What the source says that looks most often. One that looks seldom may have seen just the moment in which
+/// groups were peering and counted nothing, and others lag behind.
+fn narrowest(spans: impl Iterator<Item = Span>) -> Option<Span> {
+    spans.min_by_key(|span| (span.by_us - span.after_us.unwrap_or(i64::MIN / 2), span.by_us))
+}
+
 /// When all groups were clean, after something was left.
 fn clean(past: &Past, from_us: i64) -> Option<Span> {
     let of = |lane: &Lane| {
@@ -184,7 +189,7 @@ fn clean(past: &Past, from_us: i64) -> Option<Span> {
         }
         None
     };
-    past.lanes.iter().filter_map(of).min_by_key(|span| span.by_us)
+    narrowest(past.lanes.iter().filter_map(of))
 }
 
 /// Whether what was left fell after it was the most, or something was recovered.

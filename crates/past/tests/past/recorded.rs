@@ -114,6 +114,21 @@ fn two_reports_enclose_a_change() {
     assert!(only("after.report.json.gz").changes.iter().all(|change| change.when.after_us.is_none()));
 }
 
+/// A source with a sample each quarter of a minute saw 0 while groups were peering, and 0 again at the end.
+#[test]
+fn a_source_that_saw_groups_peering_does_not_end_the_event() {
+    let mut all = sources(|name| name == "ceph.log.gz" || name == "prometheus.json.gz");
+    let seldom = &mut all[1].record.samples;
+    let peering_us = KILLED_US + 37_000_000;
+    for sample in seldom.iter_mut().filter(|sample| sample.at_us > peering_us - 5_000_000) {
+        sample.degraded = Some(0);
+    }
+    let alone = only_event(&join(vec![all[1].clone()]).unwrap()).ended.unwrap();
+    assert!(alone.by_us < CLEAN_US - 40_000_000, "planted: alone it says so");
+    let past = join(all).unwrap();
+    assert_eq!(shown(past.clock, only_event(&past).ended.unwrap().by_us), "2026-11-28T09:54:53.9Z");
+}
+
 /// Prometheus shows the device as up after the log says that it is down: it is no second change.
 #[test]
 fn a_source_that_lags_behind_changes_nothing() {
