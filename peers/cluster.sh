@@ -28,7 +28,7 @@ start_osd() { ceph-osd -f -i "$1" >/dev/null 2>&1 & pids[$1]=$!; }
 
 # start_cluster OSDS COPIES [manager]: lines for ceph.conf, whose last section is [osd], come from standard input.
 start_cluster() {
-    local port=${PORT:-$((20000 + RANDOM % 20000))} fsid osd uuid
+    local port=${PORT:-$((20000 + RANDOM % 12000))} fsid osd uuid
     dir=$(mktemp -d "${TMPDIR:-/tmp}/peer-ceph.XXXXXX")
     trap finish_cluster EXIT
     trap 'exit 130' INT TERM

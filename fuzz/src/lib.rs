@@ -16,12 +16,13 @@ use towtank_units::{Bytes, Frequency, Percent, Quantity, Rate, SimSpan, SimTime}
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target there is.
-pub const TARGETS: [Target; 31] = [
+pub const TARGETS: [Target; 32] = [
     ("crush_binary", crush_binary),
     ("crush_edit", crush_edit),
     ("crush_text", crush_text),
     ("ceph_dump", ceph_dump),
     ("ceph_map", ceph_map),
+    ("past", past),
     ("swift_ring", swift_ring),
     ("gate", gate),
     ("outcome", outcome),
@@ -301,6 +302,26 @@ pub fn swift_ring(data: &[u8]) {
             assert!(handoffs.iter().all(|device| !primaries.contains(device)), "{handoffs:?}");
         }
     }));
+}
+
+/// Whatever is given for what is kept of a recovery, in the zone of its file and in another. What is read
+/// says something, no more groups are clean than there are, and rates are numbers.
+pub fn past(data: &[u8]) {
+    use towtank_imports::past::read;
+    let file = towtank_imports::File { name: "fuzz.log", bytes: data };
+    for zone in [None, "+01:00".parse().ok()] {
+        each_names_the_file(read(file, zone).map(|read| {
+            let record = read.value;
+            let says = !record.samples.is_empty() || !record.seen.is_empty() || !record.work.is_empty();
+            assert!(says, "a file that says nothing is refused");
+            for sample in &record.samples {
+                let is_sound = |(clean, all)| clean <= all || sample.states.is_empty();
+                assert!(sample.clean.zip(sample.groups).is_none_or(is_sound), "{sample:?}");
+                let rates = [sample.bytes_per_s, sample.objects_per_s];
+                assert!(rates.iter().flatten().all(|rate| rate.is_finite() && *rate >= 0.0), "{sample:?}");
+            }
+        }));
+    }
 }
 
 fn each_names_the_file(read: Result<(), towtank_imports::ImportError>) {

@@ -14,7 +14,9 @@ use std::path::{Path, PathBuf};
 use clap::{Arg, ArgAction, Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use towtank::{Options, Registry};
 use towtank_campaign::Shard;
+use towtank_imports::past::Zone;
 use towtank_kernel::Executor;
+use towtank_units::SimSpan;
 
 use crate::executor_flag::executors;
 use crate::output_flags::{OutputFlags, RESULTS, ReportFlags};
@@ -75,6 +77,12 @@ pub enum Command {
     /// Estimate operations per second of any mix of reads, writes and sizes, from two measurements
     #[command(display_order = 107)]
     Capacity(Box<crate::capacity::Flags>),
+    /// Say what happened in a recovery, from logs, metrics and reports that were kept of it
+    #[command(display_order = 107)]
+    Learn(Learn),
+    /// Print the shell lines that keep of the next recovery what can be learned from
+    #[command(display_order = 107)]
+    Record(Record),
     /// Run a replicated object store on this machine, with the same protocol as the simulator
     #[command(display_order = 108)]
     Store(Box<crate::store::Flags>),
@@ -309,6 +317,51 @@ pub struct Merge {
     #[arg(long, help_heading = RESULTS)]
     pub force: bool,
 }
+
+/// `towtank learn`.
+#[derive(Debug, Args)]
+#[command(after_help = LEARN_EXAMPLES)]
+pub struct Learn {
+    /// What was kept: ceph.log, answers of Prometheus to query_range, Grafana's CSV, `ceph -s` or `ceph pg
+    /// stat` below the time at which it was asked, reports, dumps of groups, perf dump, and CSV with the
+    /// columns time,degraded_objects,misplaced_objects,bytes_per_s; all files of a directory
+    #[arg(value_name = "FILE|DIR", required = true)]
+    pub files: Vec<PathBuf>,
+    /// The zone of times that files give without one, such as +01:00 or Z
+    #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
+    pub zone: Option<Zone>,
+    /// No notes
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+const LEARN_EXAMPLES: &str = "Examples:
+  towtank learn kept/
+  towtank learn ceph.log prometheus.json
+  towtank learn grafana.csv before.json after.json --zone +01:00";
+
+/// `towtank record`.
+#[derive(Debug, Args)]
+#[command(after_help = RECORD_EXAMPLES)]
+pub struct Record {
+    /// The directory that the lines write into
+    #[arg(long, value_name = "DIR", default_value = "kept")]
+    pub dir: String,
+    /// How often they ask for the state
+    #[arg(long, value_name = "SPAN", default_value = "15s")]
+    pub every: SimSpan,
+    /// The address of a Prometheus that asks the manager, such as http://HOST:9090
+    #[arg(long, value_name = "URL")]
+    pub prometheus: Option<String>,
+    /// A report of the cluster (`ceph report`), for the sizes of the answers
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+}
+
+const RECORD_EXAMPLES: &str = "Examples:
+  towtank record > record.sh
+  towtank record --every 5s --prometheus http://monitoring:9090 > record.sh
+  towtank record --report report.json";
 
 fn at_least_one<T: std::str::FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| "it must be a whole number from 1".to_owned())

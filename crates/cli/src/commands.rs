@@ -2,9 +2,11 @@
 
 mod compare;
 mod completions;
+mod learn;
 mod list;
 mod man;
 mod merge;
+mod record;
 mod reproduce;
 mod run;
 mod schema;
@@ -50,6 +52,8 @@ pub(crate) fn dispatch(registry: &Registry, matches: &ArgMatches) -> Result<Exit
         Command::Merge(merge) => merge::merge(registry, &merge),
         Command::Capacity(flags) => crate::capacity::run(&flags),
         Command::Crush(flags) => crate::crush::run(&flags),
+        Command::Learn(flags) => learn::learn(&flags),
+        Command::Record(flags) => record::record(&flags),
         Command::Store(flags) => crate::store::run(&flags),
         Command::Bench(bench) => crate::bench::run(&bench),
         Command::Completions { shell } => completions::completions(registry, shell),

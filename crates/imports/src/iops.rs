@@ -14,10 +14,10 @@ mod fio;
 mod given;
 mod ours;
 mod rados;
-mod table;
 mod warp;
 
 use crate::envelope::{FILE_MAX_BYTES, looks_like_json, unpack};
+use crate::table::Table;
 use crate::{File, ImportError, Imported};
 pub use given::Given;
 
@@ -157,7 +157,7 @@ fn of_text(file: File<'_>, bytes: &[u8]) -> Result<Imported<Vec<Reading>>, Impor
     if text.lines().any(|line| line.trim_start().starts_with("Total time run:")) {
         return rados::read_text(file, text);
     }
-    let table = table::Table::parse(file, text)?;
+    let table = Table::parse(file, text)?;
     if table.has("Op-Type") {
         return cosbench::read(&table);
     }

@@ -17,7 +17,9 @@ mod envelope;
 mod error;
 pub mod iops;
 mod moment;
+pub mod past;
 pub mod swift;
+mod table;
 
 pub use envelope::{FILE_MEMORY_PER_BYTE, GROUPS_MEMORY_PER_BYTE, INPUT_MAX_BYTES};
 pub use error::ImportError;

@@ -3,7 +3,7 @@
 #![cfg(target_os = "linux")]
 
 use towtank_imports::swift::{RING_MEMORY_PER_BYTE, read_ring};
-use towtank_imports::{FILE_MEMORY_PER_BYTE, File, GROUPS_MEMORY_PER_BYTE, ceph, iops};
+use towtank_imports::{FILE_MEMORY_PER_BYTE, File, GROUPS_MEMORY_PER_BYTE, ceph, iops, past};
 
 /// A line of the kernel's memory statistics of this process, in bytes.
 fn account(line: &str) -> u64 {
@@ -54,4 +54,11 @@ fn no_reader_takes_more_memory_than_its_limit_rests_on() {
     let found = per_byte(&jobs, &|file| ignore(iops::read(file).is_ok()));
     println!("digits where jobs belong: {found:.1}");
     assert!(found <= FILE_MEMORY_PER_BYTE as f64, "digits where jobs belong: {found}");
+    drop(jobs);
+    let points: Vec<String> = (0..(12 << 20) / 13).map(|at| format!("[{at},\"1\"]")).collect();
+    let front = r#"{"status":"success","data":{"resultType":"matrix","result":[{"metric":{"__name__":"ceph_num_objects_degraded"},"values":["#;
+    let points = format!("{front}{}]}}]}}}}", points.join(",")).into_bytes();
+    let found = per_byte(&points, &|file| ignore(past::read(file, None).is_ok()));
+    println!("points of a series: {found:.1}");
+    assert!(found > 1.5 && found <= FILE_MEMORY_PER_BYTE as f64, "points of a series: {found}");
 }

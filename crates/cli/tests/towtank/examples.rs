@@ -39,6 +39,19 @@ fn with_files() -> Folder {
         let sample = format!("crates/imports/tests/benchmarks/fio_rbd_4k_{sample}.json");
         folder.write(&format!("{name}.json"), file(&sample));
     }
+    fs::create_dir(folder.path().join("kept")).expect("a folder can be made");
+    for (name, kept) in [
+        ("kept/ceph.log", "ceph.log"),
+        ("ceph.log", "ceph.log"),
+        ("prometheus.json", "prometheus.json"),
+        ("before.json", "before.report.json"),
+        ("after.json", "after.report.json"),
+        ("report.json", "before.report.json"),
+    ] {
+        folder.write(name, file(&format!("docs/examples/event/{kept}.gz")));
+    }
+    let table = "Time,ceph_num_objects_degraded\n2026-11-28 10:53:30,0\n2026-11-28 10:54:00,706\n2026-11-28 10:55:15,0\n";
+    folder.write("grafana.csv", table);
     folder
 }
 

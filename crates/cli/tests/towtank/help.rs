@@ -29,6 +29,10 @@ fn the_whole() {
                     win space back
       capacity      Estimate operations per second of any mix of reads, writes and
                     sizes, from two measurements
+      learn         Say what happened in a recovery, from logs, metrics and reports
+                    that were kept of it
+      record        Print the shell lines that keep of the next recovery what can be
+                    learned from
       crush         Read, test, edit and write CRUSH maps, as Ceph's crushtool does
 
     About systems that a scenario describes:

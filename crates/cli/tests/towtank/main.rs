@@ -12,6 +12,7 @@ mod help;
 mod hostile;
 mod interrupt;
 mod large;
+mod learn;
 mod lists;
 mod place;
 mod preview;

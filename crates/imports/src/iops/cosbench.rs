@@ -5,8 +5,8 @@
 //! is a whole number. Stages that prepare or clean up are skipped; each other stage is one run, with its
 //! reads and writes.
 
-use super::table::{Row, Table};
 use super::{Counted, Reading, Shares, of_both};
+use crate::table::{Row, Table};
 use crate::{ImportError, Imported};
 
 /// Operations that are not load.

@@ -4,8 +4,8 @@
 //! reads, which the columns `rwmix read …` count; `MIX-T4` has four threads that read. Phases that move no
 //! data are skipped.
 
-use super::table::{Row, Table};
 use super::{Counted, Reading, Shares, of_both};
+use crate::table::{Row, Table};
 use crate::{ImportError, Imported};
 
 /// Threads whose end times differ by more than this did not load the system together.

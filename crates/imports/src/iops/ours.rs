@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use towtank_units::Bytes;
 
-use super::table::{Row, Table};
 use super::{PARTS_MAX, Part, Reading, Shares};
+use crate::table::{Row, Table};
 use crate::{ImportError, Imported};
 
 const COLUMNS: [&str; 6] = ["system", "size", "read_percent", "iops", "run", "shares"];

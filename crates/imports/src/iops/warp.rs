@@ -5,9 +5,9 @@
 //! preparation, which writes what is then read. Of the rest, operations that ended between the first start
 //! and the last start count, because all threads are busy then.
 
-use super::table::{Row, Table};
 use super::{Counted, Reading, Shares, of_both};
 use crate::moment::nanoseconds;
+use crate::table::{Row, Table};
 use crate::{File, ImportError, Imported};
 
 pub(super) fn read(table: &Table<'_>) -> Result<Imported<Vec<Reading>>, ImportError> {

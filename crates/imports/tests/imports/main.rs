@@ -4,4 +4,5 @@
 mod benchmarks;
 mod exports;
 mod hostile;
+mod past;
 mod rings;

@@ -22,15 +22,20 @@ pub(super) struct Row<'t> {
 const HEAD_SHOWN: usize = 60;
 
 impl<'a> Table<'a> {
-    /// Parses a table. Cells are separated by tabs if the heading has some, and by commas otherwise. Lines
-    /// that begin with `#` are comments.
+    /// Parses a table. Cells are separated by tabs if the heading has some, by semicolons if it has some and
+    /// no comma, and by commas otherwise. Lines that begin with `#` are comments.
     pub(super) fn parse(file: File<'a>, text: &str) -> Result<Self, ImportError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let (rows, numbers) = rows_of(text);
         let Some(heading) = rows.lines().next() else {
             return Err(ImportError::new(file.name, "the file is empty").hint("run the benchmark again"));
         };
-        let mark = if heading.contains('\t') { b'\t' } else { b',' };
+        let has = |mark| heading.contains(mark);
+        let mark = match (has('\t'), has(';') && !has(',')) {
+            (true, _) => b'\t',
+            (_, true) => b';',
+            _ => b',',
+        };
         let mut reader = csv::ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
@@ -81,6 +86,11 @@ impl<'a> Table<'a> {
         }
     }
 
+    /// The names of the columns.
+    pub(super) fn names(&self) -> &[String] {
+        &self.names
+    }
+
     pub(super) fn file(&self) -> File<'a> {
         self.file
     }
@@ -91,6 +101,16 @@ impl<'a> Table<'a> {
 }
 
 impl Row<'_> {
+    /// The number of its cells.
+    pub(super) fn width(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// The text of a cell by the place of its column, trimmed; empty if the cell is missing.
+    pub(super) fn cell(&self, at: usize) -> &str {
+        self.cells.get(at).map_or("", |cell| cell.trim())
+    }
+
     /// The text of a cell, trimmed; empty if the column or the cell is missing.
     pub(super) fn text(&self, name: &str) -> &str {
         let at = self.table.column(name);

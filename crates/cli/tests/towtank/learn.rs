@@ -1,0 +1,135 @@
+//! `learn` and `record`.
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use insta::assert_snapshot;
+
+use crate::tool::Folder;
+
+const HEAD: &str = "time,degraded_objects,misplaced_objects,bytes_per_s\n";
+
+/// Whether a shell finds a script well-formed. It runs none of it.
+fn is_well_formed(script: &str) -> bool {
+    let shell = Command::new("sh").arg("-n").stdin(Stdio::piped()).stderr(Stdio::null()).spawn();
+    let mut shell = shell.expect("there is a shell");
+    shell.stdin.take().expect("it reads").write_all(script.as_bytes()).expect("it takes it");
+    shell.wait().expect("it ends").success()
+}
+
+#[test]
+fn what_record_prints_is_a_script() {
+    let folder = Folder::new("record");
+    let plain = folder.run(&["record"]).data();
+    assert!(is_well_formed(&plain), "{plain}");
+    let odd = folder.run(&[
+        "record",
+        "--dir",
+        "it's $HOME; `rm`",
+        "--prometheus",
+        "http://h:9090/'\"",
+        "--every",
+        "1min",
+    ]);
+    let odd = odd.data();
+    assert!(is_well_formed(&odd), "{odd}");
+    assert!(odd.contains("dir='it'\\''s $HOME; `rm`'\n") && odd.contains("sleep 60\n"), "{odd}");
+    // Planted: a name that is not quoted breaks the script.
+    assert!(!is_well_formed(&plain.replace("dir=kept", "dir=it(s")));
+    for command in ["ceph report -f json", "ceph pg dump -f json", "ceph -s -f json", "perf dump", "ceph -w"]
+    {
+        assert!(plain.contains(command), "{command}");
+    }
+    let words = ["osd out", "osd in", "osd set", "config set", "rm ", "osd down"];
+    assert!(words.iter().all(|word| !plain.contains(word)), "it only asks");
+}
+
+#[test]
+fn what_record_refuses() {
+    let folder = Folder::new("record");
+    assert_snapshot!(folder.run(&["record", "--every", "1s"]), @"
+    error: --every is 1s, and `ceph -s` takes up to a second to start
+    hint: 2s or more
+    exit 2
+    ");
+    assert_snapshot!(folder.run(&["record", "--prometheus", "monitoring"]), @"
+    error: --prometheus is no address of a server
+    hint: such as http://HOST:9090
+    exit 2
+    ");
+    assert_snapshot!(folder.run(&["record", "--report", "none.json"]), @"
+    error: cannot read `none.json`: no such file or directory
+    hint: check the path
+    exit 2
+    ");
+}
+
+#[test]
+fn two_tables_that_agree_and_one_that_does_not() {
+    let folder = Folder::new("learn");
+    let rows = |times: u64| {
+        let row = |at: u64| {
+            format!(
+                "2026-11-28T09:{:02}:{:02}Z,{},0,\n",
+                at / 60,
+                at % 60,
+                times * (600_u64.saturating_sub(at))
+            )
+        };
+        (0..70).map(|step| row(10 * step)).collect::<String>()
+    };
+    folder.write("one.csv", format!("{HEAD}2026-11-28T08:59:50Z,0,0,\n{}", rows(1)));
+    folder.write("same.csv", format!("{HEAD}2026-11-28T08:59:55Z,0,0,\n{}", rows(1)));
+    folder.write("other.csv", format!("{HEAD}2026-11-28T08:59:55Z,0,0,\n{}", rows(2)));
+    assert_snapshot!(folder.run(&["learn", "one.csv", "same.csv"]), @"
+    1 event in 142 samples of 2 files
+
+      began     between 2026-11-28T08:59:55.0Z and 2026-11-28T09:00:00.0Z
+      at most   600 degraded, 0 misplaced (objects x copies)
+      over      between 2026-11-28T09:09:50.0Z and 2026-11-28T09:10:00.0Z
+      warning: no file says what became of a device: say it yourself, or give ceph.log, or reports from before and after
+
+    The files agree, as far as they speak of the same times.
+    --
+    exit 0
+    ");
+    assert_snapshot!(folder.run(&["learn", "one.csv", "other.csv"]).stdout.lines().last().unwrap_or_default(), @"warning: `one.csv` and `other.csv` differ in 48 of 64 counts of degraded objects, most at 2026-11-28T09:00:40.0Z: 560 and 1040 to 1200");
+}
+
+#[test]
+fn what_learn_refuses() {
+    let folder = Folder::new("learn");
+    folder.write("quiet.csv", format!("{HEAD}2026-11-28T09:00:00Z,0,0,\n"));
+    folder.write("local.csv", format!("{HEAD}2026-11-28 09:00:00,5,0,\n"));
+    folder.write("back.csv", format!("{HEAD}9,5,0,\n3,5,0,\n20,5,0,\n"));
+    folder.write("units.csv", format!("{HEAD}9,1.2 K,0,\n"));
+    assert_snapshot!(folder.run(&["learn", "quiet.csv"]), @"
+    error: nothing is degraded or misplaced from 2026-11-28T09:00:00.0Z to 2026-11-28T09:00:00.0Z (samples: 1)
+    hint: give files of the time of the event: from before it until all is clean
+    exit 2
+    ");
+    assert_snapshot!(folder.run(&["learn", "quiet.csv", "local.csv"]), @"
+    error: the times of `quiet.csv` have a zone, and those of `local.csv` have no zone
+    hint: say the zone of times that have none with --zone +01:00; seconds that begin anywhere stand alone
+    exit 2
+    ");
+    assert_snapshot!(folder.run(&["learn", "back.csv"]), @"
+    error: `line 3`: the time goes back
+      --> back.csv
+    hint: sort the rows by time
+    exit 2
+    ");
+    assert_snapshot!(folder.run(&["learn", "units.csv"]), @"
+    error: `line 2, degraded_objects`: `1.2 K` is not a plain number
+      --> units.csv
+    hint: export without units: in Grafana, switch `Formatted data` off
+    exit 2
+    ");
+    assert_snapshot!(folder.run(&["learn", "none.csv"]), @"
+    error: cannot read `none.csv`: no such file or directory
+    hint: check the path
+    exit 2
+    ");
+    assert_eq!(folder.run(&["learn", "local.csv", "--zone", "-08:00"]).code, 0);
+    assert_eq!(folder.run(&["learn", "quiet.csv", "local.csv", "--zone", "+01:00"]).code, 0);
+}
