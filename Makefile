@@ -86,13 +86,14 @@ fuzz: setup-build $(FUZZ) ## fuzz every parser for FUZZ_SECONDS each (60)
 	    -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=3000 -print_final_stats=1; \
 	done
 
-soak: setup-build ## random scenarios of every study, schedules of replication, for SECONDS each (600), and other people's tables
+soak: setup-build ## random scenarios of every study, schedules of replication, for SECONDS each (600), seeds of the store, and other people's tables
 	for study in pfs backfill rebuild whatif balance put capacity-sim queue place; do \
 	  SOAK_STUDY=$$study SOAK_SECONDS=$(SECONDS) SOAK_SEED=$(SEED) \
 	    cargo test --release --locked -p towtank --test soak -- --nocapture --test-threads 1; \
 	done
 	SOAK_SECONDS=$(SECONDS) SOAK_FROM=$(SEED) cargo test --release --locked -p towtank-replication --test schedules -- \
 	  --nocapture --exact schedules_lose_nothing_and_end_equal
+	cargo run --release --locked -p towtank-cli -- store simulate --seeds $(SEED)..$$(($(SEED) + 20 * $(SECONDS)))
 	cargo run --release --locked --manifest-path peers/maglev/Cargo.toml
 
 nightly: setup-test $(FUZZ) $(DENY) ## everything that takes hours, with one summary in out/nightly

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Everything that takes hours: each step with a log of its own in out/nightly, and one summary at the end.
 #   scripts/nightly.sh SECONDS SEED         all steps; SECONDS is how long each study of the soak is drawn
-#   scripts/nightly.sh SECONDS SEED STEP…   only these: soak tests judges fuzz torture reproduce dependencies
+#   scripts/nightly.sh SECONDS SEED STEP…   only these: soak tests judges fuzz simulate torture reproduce dependencies
 # A step that fails does not keep the others from running; the exit code is 1 if any failed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
 seconds=${1:?say for how many seconds each study is drawn} seed=${2:?say from which seed on}
 shift 2
-steps=(soak tests judges fuzz torture reproduce dependencies)
+steps=(soak tests judges fuzz simulate torture reproduce dependencies)
 [ $# -eq 0 ] || steps=("$@")
 out=out/nightly
 towtank=${CARGO_TARGET_DIR:-target}/release/towtank
@@ -25,6 +25,9 @@ tests() {
 judges() { env JUDGE_CASES=1000 make test-python; }
 
 fuzz() { make fuzz; }
+
+# The whole store under ten thousand seeds.
+simulate() { make build && "$towtank" store simulate --seeds "$((seed * 100000))..$((seed * 100000 + 9999))"; }
 
 # Two minutes each, as long as in the tests, with another seed and another way to find what differs each time.
 torture() {
@@ -50,7 +53,7 @@ reproduce() { make build && "$towtank" reproduce --quiet; }
 dependencies() { make deny; }
 
 # The line of a log that tells most: what failed, or how many held.
-gist() { grep -aE '^(failed:|error|[0-9]+ (tests passed|of [0-9]+ torture)|advisories|test result|.*claims)' "$1" | tail -n 1; }
+gist() { grep -aE '^(failed:|error|[0-9]+ (tests passed|of [0-9]+ torture)|advisories|test result|.*claims|[0-9]+ seeds,)' "$1" | tail -n 1; }
 
 summary() {
   printf '\n%-14s %9s  %-7s %s\n' step seconds result 'what it said last'

@@ -65,6 +65,8 @@ pub enum Planted {
     KeepsCursor,
     /// A primary answers reads without confirming that it is still the primary.
     ReadsWithoutLease,
+    /// A primary uses its lease as long as the others have confirmed it, whatever the rates of the clocks.
+    LeaseWithoutMargin,
     /// A new primary serves before the leases that were confirmed to earlier ones have ended.
     ServesDuringPromises,
     /// Peering takes the log of any replica that answers, without querying earlier intervals.

@@ -176,7 +176,7 @@ pub fn lost_writes(before: Option<u64>, clients: &[Vec<Operation>]) -> usize {
 /// Groups operations of one object into sequences in which none begins before the previous one was answered.
 /// An operation that overlaps with others goes into a separate sequence.
 #[must_use]
-pub fn in_sequences(mut operations: Vec<Operation>) -> Vec<Vec<Operation>> {
+pub(crate) fn in_sequences(mut operations: Vec<Operation>) -> Vec<Vec<Operation>> {
     operations.sort_by_key(|operation| operation.called);
     let mut sequences: Vec<Vec<Operation>> = Vec::new();
     for operation in operations {

@@ -93,6 +93,7 @@ pub mod history;
 mod key;
 mod log;
 mod message;
+pub mod model;
 pub mod objects;
 mod replica;
 mod reserver;

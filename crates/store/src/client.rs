@@ -1,13 +1,16 @@
 //! Reads and writes of objects through the primary of each object's group; a request is repeated unchanged
 //! until it is answered.
 
+pub mod asking;
+
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use towtank_replication::{Key, Operation, RequestId, Version};
+use towtank_units::SimSpan;
 
 use crate::StoreError;
-use crate::clock::now;
+use crate::clock::{Clock, now};
 use crate::content::{self, DATA_MAX, Encoded, Head};
 use crate::engine::ObjectHead;
 use crate::frames::{Answer, Ask, FromMonitor, Hello, Inventory, Reply, Standing, ToMonitor, Wanted};
@@ -17,13 +20,10 @@ use crate::osd::Line;
 use crate::settings::{Home, Settings};
 use crate::ways;
 use crate::wire::{self, ClusterKey, WireError};
+use asking::Asking;
 
-/// How long to wait before a group that is not ready is asked again: at first, and at most.
-const RETRY: Duration = Duration::from_millis(20);
-const RETRY_MAX: Duration = Duration::from_millis(320);
-
-/// How many times as long a client waits at most for a daemon that has not answered before.
-const SLOWER_MAX: u32 = 8;
+/// How long to wait before a monitor that has just been started is tried again.
+const RETRY: Duration = Duration::from_nanos(asking::RETRY.as_ns());
 
 /// How long one daemon may take before the client looks for a newer map.
 const ANSWER_TIME: Duration = Duration::from_secs(5);
@@ -329,15 +329,12 @@ impl Client {
     /// executed twice.
     fn ask(&mut self, group: u32, what: &Wanted) -> Result<Reply, StoreError> {
         let ask = Ask { request: self.request(), group, what: what.clone() };
-        let until = now() + self.patience;
-        // Both grow from one attempt to the next: clients that repeat fast would take the time that a slow
-        // cluster needs to answer.
-        let (mut wait, mut pause) = (self.answer_time, RETRY);
+        let (clock, until) = (Clock::start(), now() + self.patience);
+        let mut asking = Asking::new(clock.sim(), span(self.patience), span(self.answer_time));
         loop {
             let primary = self.places.map_of(&self.map, group).acting.first().copied();
             if let Some(primary) = primary {
-                let left = until.saturating_duration_since(now()).min(wait);
-                match self.exchange(primary.0, &ask, left.max(RETRY)) {
+                match self.exchange(primary.0, &ask, duration(asking.wait(clock.sim()))) {
                     Ok(Reply::Retry(_)) => {}
                     Ok(Reply::Refused(why)) => return Err(StoreError::Refused(why)),
                     Ok(reply) => return Ok(reply),
@@ -345,18 +342,17 @@ impl Client {
                     Err(error @ (StoreError::Wire(_) | StoreError::Io(_))) => {
                         self.lines.remove(&primary.0);
                         if is_timeout(&error) {
-                            wait = (2 * wait).min(SLOWER_MAX * self.answer_time);
+                            asking.timed_out();
                         }
                     }
                     Err(error) => return Err(error),
                 }
             }
-            if now() >= until {
+            let Some(rest) = asking.rest(clock.sim()) else {
                 let what = format!("group {group} did not answer{}", self.reason_of_silence(group));
                 return Err(StoreError::TimedOut { what, seconds: self.patience.as_secs() });
-            }
-            std::thread::sleep(pause);
-            pause = (2 * pause).min(RETRY_MAX);
+            };
+            std::thread::sleep(duration(rest));
             self.renew_map(until);
         }
     }
@@ -422,6 +418,14 @@ impl Client {
         }
         Ok(self.lines.get_mut(&osd).expect("there is one now"))
     }
+}
+
+fn span(duration: Duration) -> SimSpan {
+    SimSpan::from_ns(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
+}
+
+fn duration(span: SimSpan) -> Duration {
+    Duration::from_nanos(span.as_ns())
 }
 
 fn newest(home: &Home, key: &ClusterKey, after: u32) -> Result<Option<ClusterMap>, StoreError> {

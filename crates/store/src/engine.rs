@@ -4,21 +4,19 @@
 //! attributes of each object, `data` its bytes. `names` indexes objects in the order of their names. `staged`
 //! has parts of objects that are being received, `groups` the durable state of each group.
 
+mod tree;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use fjall::{
-    AbstractTree as _, CompressionType, Database, Keyspace, KeyspaceCreateOptions, KvSeparationOptions,
-    PersistMode,
-};
 use serde::{Deserialize, Serialize};
 use towtank_replication::{Key, Version};
 
 use crate::crash;
-use crate::doors;
 use crate::space::Space;
-use crate::tail::{self, Found, Note, STAMP_KEY, Stamp, TailError};
+use crate::tail::{Note, TailError};
+use tree::Tree;
 
 /// Why a disk operation failed.
 #[derive(Debug, thiserror::Error)]
@@ -46,6 +44,12 @@ pub enum EngineError {
         /// What is wrong with it.
         why: String,
     },
+}
+
+impl From<std::io::Error> for EngineError {
+    fn from(error: std::io::Error) -> EngineError {
+        EngineError::Disk(error.into())
+    }
 }
 
 impl From<TailError> for EngineError {
@@ -86,21 +90,101 @@ pub struct ObjectHead {
 
 /// A table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Table {
+pub enum Table {
+    /// Version, size, name and attributes of each object.
     Heads,
+    /// The bytes of objects.
     Data,
+    /// Objects in the order of their names.
     Names,
+    /// Parts of objects that are being received.
     Staged,
+    /// The durable state of each group.
     Groups,
 }
 
-/// The tables of a device.
+impl Table {
+    /// All tables.
+    pub const ALL: [Table; 5] = [Table::Heads, Table::Data, Table::Names, Table::Staged, Table::Groups];
+}
+
+/// What holds the tables of a device: the embedded tree, or what takes its place in a simulation.
+/// Transactions and their numbers are the same above both.
+pub trait Tables: Send + std::marker::Sync {
+    /// The number of the last transaction.
+    ///
+    /// # Errors
+    /// When the disk cannot be read.
+    fn last(&self) -> Result<u64, EngineError>;
+
+    /// The value of a key.
+    ///
+    /// # Errors
+    /// When the disk cannot be read.
+    fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, EngineError>;
+
+    /// Keys and values in order, from `from` on, up to the first key that does not belong.
+    fn range<'a>(
+        &'a self,
+        table: Table,
+        from: &[u8],
+        belongs: &'a dyn Fn(&[u8]) -> bool,
+    ) -> Box<dyn Iterator<Item = Result<Row, EngineError>> + 'a>;
+
+    /// Makes changes, all or none, with the number of their transaction.
+    ///
+    /// # Errors
+    /// When the disk cannot be written.
+    fn commit(&self, changes: Changes, numbers: Numbers, sync: Sync) -> Result<(), EngineError>;
+
+    /// What is known of the end of the journal, if that was undecided.
+    ///
+    /// # Errors
+    /// When the disk cannot be read.
+    fn undecided(&self) -> Result<Option<Note>, EngineError>;
+
+    /// Replaces what is known of the end of the journal.
+    ///
+    /// # Errors
+    /// When the disk cannot be written.
+    fn note(&self, note: &Note) -> Result<(), EngineError>;
+
+    /// Forgets that the end of the journal was undecided, and what was cut off.
+    ///
+    /// # Errors
+    /// When the disk cannot be written.
+    fn decide(&self) -> Result<(), EngineError>;
+
+    /// The space on the file system.
+    fn space(&self) -> Space;
+
+    /// The bytes of the tables on disk.
+    fn disk_bytes(&self) -> u64;
+
+    /// Frees the space of removed or overwritten data.
+    ///
+    /// # Errors
+    /// When the disk cannot be read or written.
+    fn reclaim(&self) -> Result<(), EngineError>;
+}
+
+/// A key and its value.
+pub type Row = (Vec<u8>, Vec<u8>);
+
+/// What a transaction says about itself and those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Numbers {
+    /// Counts the transactions of the directory, from 1 on.
+    pub number: u64,
+    /// The last transaction that was known to be synced when this one was written.
+    pub synced: u64,
+}
+
+/// The tables of a device, and the numbers of its transactions.
 #[derive(Clone)]
 pub struct Engine {
-    database: Database,
-    tables: [Keyspace; 5],
+    tables: Arc<dyn Tables>,
     sync: Sync,
-    directory: PathBuf,
     committed: Arc<Mutex<Committed>>,
 }
 
@@ -121,89 +205,23 @@ impl std::fmt::Debug for Engine {
     }
 }
 
-/// Bytes of blocks cached in memory. The system caches the files as well.
-const CACHE_BYTES: u64 = 16 << 20;
-
-/// Bytes of journals before the tables are flushed, the least that the tree takes. All of them are read when
-/// a daemon starts, for which the tree looks into its own tables at each change, and a full disk must have
-/// room for them.
-const JOURNAL_BYTES: u64 = 64 << 20;
-
-/// Bytes of a table's changes in memory before they are flushed, as the tree counts them: small ones take
-/// more than that, and some wait until they are written. A table has this from when it is made.
-const MEMORY_BYTES: u64 = 4 << 20;
-
-/// The same for the data of objects, so that fewer files have them.
-const MEMORY_BYTES_OF_DATA: u64 = 8 << 20;
-
 impl Engine {
     /// Opens the tables in a directory, or creates them.
     ///
     /// # Errors
     /// When the disk cannot be read or written, or another process has the directory open.
     pub fn open(directory: &Path, sync: Sync) -> Result<Engine, EngineError> {
-        made_whole(directory, || Engine::open_made(directory, sync))
+        made_whole(directory, || Engine::on(Arc::new(Tree::open(directory)?), sync))
     }
 
-    fn open_made(directory: &Path, sync: Sync) -> Result<Engine, EngineError> {
-        let open = || {
-            Database::builder(directory)
-                .cache_size(CACHE_BYTES)
-                .max_cached_files(Some(doors::files_kept()))
-                .max_journaling_size(JOURNAL_BYTES)
-                .journal_compression(CompressionType::None)
-                .worker_threads(2)
-                .open()
-        };
-        let found = tail::settle(directory)?;
-        let opened = open().map_err(EngineError::from).and_then(|database| {
-            let engine = Engine::of_database(database, directory, sync)?;
-            if found.as_ref().is_some_and(|found| engine.is_ahead_of(found)) {
-                return Err(found.as_ref().map(Found::rotten).expect("there is one").into());
-            }
-            Ok(engine)
-        });
-        match opened {
-            Ok(engine) => {
-                if let Some(note) = found.as_ref().and_then(Found::undecided) {
-                    eprintln!("the end of the journal is undecided: {}", note.said());
-                }
-                Ok(engine)
-            }
-            Err(error) => {
-                found.map_or(Ok(()), |found| found.undo(directory)).map_err(fjall::Error::from)?;
-                Err(error)
-            }
-        }
-    }
-
-    fn of_database(database: Database, directory: &Path, sync: Sync) -> Result<Engine, EngineError> {
-        let options = |bytes: u64| KeyspaceCreateOptions::default().max_memtable_size(bytes);
-        let plain = |name: &str| database.keyspace(name, || options(MEMORY_BYTES));
-        // Values of some KiB and more are stored apart from the keys, and are not rewritten when tables are
-        // merged. Objects are not compressed, so that a write costs the same whatever is in it.
-        let separation = || KvSeparationOptions::default().compression(CompressionType::None);
-        let apart = || options(MEMORY_BYTES_OF_DATA).with_kv_separation(Some(separation()));
-        let tables = [
-            plain("heads")?,
-            database.keyspace("data", apart)?,
-            plain("names")?,
-            database.keyspace("staged", apart)?,
-            plain("groups")?,
-        ];
-        let stamp = tables[Table::Groups as usize].get(STAMP_KEY)?;
-        let last = stamp.and_then(|bytes| Stamp::of_bytes(&bytes)).map_or(0, |stamp| stamp.number);
-        // The tree syncs the journal that it opens.
+    /// The engine on tables that are open. Whatever they have was synced by those who opened them.
+    ///
+    /// # Errors
+    /// When the disk cannot be read.
+    pub fn on(tables: Arc<dyn Tables>, sync: Sync) -> Result<Engine, EngineError> {
+        let last = tables.last()?;
         let committed = Committed { last, synced: last, is_marked: last == 0 };
-        let committed = Arc::new(Mutex::new(committed));
-        Ok(Engine { database, tables, sync, directory: directory.to_owned(), committed })
-    }
-
-    /// Whether tables hold what the journals should hold and do not: it was synced before it was flushed.
-    fn is_ahead_of(&self, found: &Found) -> bool {
-        let last = self.committed.lock().expect("no thread that holds it panics").last;
-        let flushed = self.tables.iter().filter_map(|table| table.tree.get_highest_persisted_seqno()).max();
-        found.misses(last, flushed.unwrap_or(0))
+        Ok(Engine { tables, sync, committed: Arc::new(Mutex::new(committed)) })
     }
 
     /// Whether the end of the journal was undecided, and some group may still have lost changes.
@@ -211,15 +229,15 @@ impl Engine {
     /// # Errors
     /// When the disk cannot be read.
     pub fn undecided(&self) -> Result<Option<Note>, EngineError> {
-        Ok(Note::of(&self.directory).map_err(fjall::Error::from)?)
+        self.tables.undecided()
     }
 
     /// Notes that each group has noted durably that it may have lost changes.
     ///
     /// # Errors
     /// When the disk cannot be written.
-    pub(crate) fn note_doubts(&self, note: Note) -> Result<(), EngineError> {
-        Ok(Note { is_noted: true, ..note }.write(&self.directory).map_err(fjall::Error::from)?)
+    pub fn note_doubts(&self, note: Note) -> Result<(), EngineError> {
+        self.tables.note(&Note { is_noted: true, ..note })
     }
 
     /// Notes that each group has taken over the authoritative log: what was cut off is not needed any more.
@@ -227,7 +245,7 @@ impl Engine {
     /// # Errors
     /// When the disk cannot be written.
     pub fn decide(&self) -> Result<(), EngineError> {
-        Ok(tail::forget(&self.directory).map_err(fjall::Error::from)?)
+        self.tables.decide()
     }
 
     /// Writes that the last transaction is synced, unless that is known or it is left to the system when
@@ -239,21 +257,29 @@ impl Engine {
         if self.sync == Sync::Never || self.committed.lock().expect("no thread panics").is_marked {
             return Ok(());
         }
-        self.write(self.database.batch(), true)
+        self.write(Changes::default(), true)
     }
 
-    /// Commits a batch with its stamp.
-    fn write(&self, mut batch: fjall::OwnedWriteBatch, is_mark: bool) -> Result<(), EngineError> {
-        let mode = match self.sync {
-            Sync::Always => PersistMode::SyncAll,
-            Sync::Never => PersistMode::Buffer,
-        };
+    /// Makes the changes of a transaction durable, all or none.
+    ///
+    /// # Errors
+    /// When the disk cannot be written.
+    pub fn commit(&self, changes: Changes) -> Result<(), EngineError> {
+        if changes.is_empty() {
+            return Ok(());
+        }
+        crash::point();
+        self.write(changes, false)?;
+        crash::point();
+        Ok(())
+    }
+
+    /// Commits changes with their numbers.
+    fn write(&self, changes: Changes, is_mark: bool) -> Result<(), EngineError> {
         // Numbers are in the order of the journal.
         let mut committed = self.committed.lock().expect("no thread that holds it panics");
         let number = committed.last + 1;
-        let stamp = Stamp { number, synced: committed.synced, sequence: self.database.seqno() };
-        batch.insert(self.table(Table::Groups), STAMP_KEY, stamp.to_bytes());
-        batch.durability(Some(mode)).commit()?;
+        self.tables.commit(changes, Numbers { number, synced: committed.synced }, self.sync)?;
         let synced = if self.sync == Sync::Always { number } else { committed.synced };
         *committed = Committed { last: number, synced, is_marked: is_mark };
         Ok(())
@@ -268,7 +294,7 @@ impl Engine {
     /// The space on the device's file system; unlimited if the system does not report it.
     #[must_use]
     pub fn space(&self) -> Space {
-        Space::of(&self.directory).unwrap_or(Space::ENDLESS)
+        self.tables.space()
     }
 
     /// Frees the space of removed or overwritten data: flushes memory and merges all tables. It takes as long
@@ -276,24 +302,14 @@ impl Engine {
     ///
     /// # Errors
     /// When the disk cannot be read or written.
-    pub(crate) fn reclaim(&self) -> Result<(), EngineError> {
-        for table in &self.tables {
-            table.rotate_memtable_and_wait()?;
-            // The first merge counts the values that are no longer needed, the second omits them.
-            table.major_compact()?;
-            table.major_compact()?;
-        }
-        Ok(())
+    pub fn reclaim(&self) -> Result<(), EngineError> {
+        self.tables.reclaim()
     }
 
     /// The bytes of the tables on disk.
     #[must_use]
     pub fn disk_bytes(&self) -> u64 {
-        self.database.disk_space().unwrap_or_default()
-    }
-
-    fn table(&self, table: Table) -> &Keyspace {
-        &self.tables[table as usize]
+        self.tables.disk_bytes()
     }
 }
 
@@ -338,6 +354,24 @@ pub(crate) fn made_whole<T>(
 /// Changes of one table, by key: new values, or `None` for a removed key.
 type Writes = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
 
+/// The changes of a transaction, by table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changes([Writes; 5]);
+
+impl Changes {
+    /// Whether nothing changes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(BTreeMap::is_empty)
+    }
+
+    /// The changes, each with its table and its key.
+    pub fn into_rows(self) -> impl Iterator<Item = (Table, Vec<u8>, Option<Vec<u8>>)> {
+        let of = |(table, writes): (Table, Writes)| writes.into_iter().map(move |(key, to)| (table, key, to));
+        Table::ALL.into_iter().zip(self.0).flat_map(of)
+    }
+}
+
 /// Changes that become durable together. Reads through the transaction see them before that.
 #[derive(Debug)]
 pub struct Transaction<'e> {
@@ -365,27 +399,19 @@ impl Transaction<'_> {
     /// # Errors
     /// When the disk cannot be read or written, including earlier in the transaction.
     pub fn commit(self) -> Result<(), EngineError> {
-        if let Some(error) = self.failed {
-            return Err(error);
+        let engine = self.engine;
+        engine.commit(self.into_changes()?)
+    }
+
+    /// The changes, to be committed later.
+    ///
+    /// # Errors
+    /// When the disk could not be read or written earlier in the transaction.
+    pub(crate) fn into_changes(self) -> Result<Changes, EngineError> {
+        match self.failed {
+            Some(error) => Err(error),
+            None => Ok(Changes(self.writes)),
         }
-        crash::point();
-        let mut batch = self.engine.database.batch();
-        for (table, writes) in self.engine.tables.iter().zip(self.writes) {
-            for (key, value) in writes {
-                crash::point();
-                match value {
-                    Some(value) => batch.insert(table, key, value),
-                    None => batch.remove(table, key),
-                }
-            }
-        }
-        if batch.is_empty() {
-            return Ok(());
-        }
-        crash::point();
-        self.engine.write(batch, false)?;
-        crash::point();
-        Ok(())
     }
 
     pub(crate) fn set(&mut self, table: Table, key: Vec<u8>, value: Vec<u8>) {
@@ -409,8 +435,8 @@ impl Transaction<'_> {
         if let Some(written) = self.writes[table as usize].get(key) {
             return written.clone();
         }
-        let found = self.engine.table(table).get(key);
-        self.expect(found).map(|value| value.to_vec())
+        let found = self.engine.tables.get(table, key);
+        self.expect(found)
     }
 
     /// Like `get`, for a value of which other replicas have copies: one that cannot be read counts as none,
@@ -418,7 +444,7 @@ impl Transaction<'_> {
     pub(crate) fn get_if_sound(&mut self, table: Table, key: &[u8]) -> Option<Vec<u8>> {
         match self.writes[table as usize].get(key) {
             Some(written) => written.clone(),
-            None => self.engine.table(table).get(key).ok().flatten().map(|value| value.to_vec()),
+            None => self.engine.tables.get(table, key).ok().flatten(),
         }
     }
 
@@ -444,16 +470,11 @@ impl Transaction<'_> {
         let mut found = Vec::new();
         let mut failed = None;
         {
-            let mut lying = self.engine.table(table).range(from.to_vec()..).map_while(|guard| {
-                let read = guard.into_inner_if(|key| belongs(key));
-                match read {
-                    Ok((key, value)) => value.map(|value| (key.to_vec(), value.to_vec())),
-                    Err(error) => {
-                        failed = Some(error);
-                        None
-                    }
-                }
-            });
+            let mut lying = self
+                .engine
+                .tables
+                .range(table, from, belongs)
+                .map_while(|row| row.map_err(|error| failed = Some(error)).ok());
             let mut written = self.writes[table as usize]
                 .range(from.to_vec()..)
                 .take_while(|(key, _)| belongs(key))

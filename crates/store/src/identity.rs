@@ -29,6 +29,14 @@ const CLUSTER_FILE: &str = "cluster.id";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClusterId(u64);
 
+impl ClusterId {
+    /// The cluster with this number.
+    #[must_use]
+    pub fn of(number: u64) -> ClusterId {
+        ClusterId(number)
+    }
+}
+
 /// Why a directory is not used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -108,7 +116,7 @@ pub struct Shown {
 impl Shown {
     /// What a process shows that is no part of any cluster.
     pub(crate) fn of_stranger(number: u64) -> Shown {
-        Shown { cluster: ClusterId(number), incarnation: Incarnation(number), starts: 1 }
+        Shown { cluster: ClusterId::of(number), incarnation: Incarnation(number), starts: 1 }
     }
 }
 

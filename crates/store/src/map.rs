@@ -105,7 +105,7 @@ impl ClusterMap {
 /// The placement of groups in a state of the cluster: CRUSH (straw2, each daemon a failure domain), without
 /// the daemons that are down.
 #[derive(Debug)]
-pub(crate) struct Places {
+pub struct Places {
     crush: CrushMap,
     overlay: Overlay,
     pool: Pool,
@@ -150,7 +150,7 @@ impl Places {
 
     /// The map for the replicas of a group.
     #[must_use]
-    pub(crate) fn map_of(&self, map: &ClusterMap, group: u32) -> Map {
+    pub fn map_of(&self, map: &ClusterMap, group: u32) -> Map {
         let devices = |ids: &[u32]| ids.iter().map(|id| DeviceId(*id)).collect::<Vec<_>>();
         let up = self.up(group);
         let acting = map.temporary.get(&group).unwrap_or(&up);

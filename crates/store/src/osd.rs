@@ -1,16 +1,20 @@
 //! A device daemon: the replicas of one device, its disk, and the connections to all other processes.
 //!
-//! One thread, the `core`, handles everything that concerns replicas: it takes arrivals in portions, and
-//! makes their changes durable before it sends anything. Other threads read connections (`doors`), send to
-//! other daemons (`peers`), and talk to the monitor.
+//! The decisions are made by values without clock, socket, thread or file: [`core`] handles everything that
+//! concerns replicas, [`links`] what was sent and taken, [`line`] what is asked of the monitor. Around them
+//! are threads: one commits what the core writes before it sends anything (`pump`), others read connections
+//! (`doors`), send to other daemons (`peers`), and talk to the monitor (`monitoring`).
 
-mod core;
+pub mod core;
 mod doors;
 mod heads;
 mod inventory;
+pub mod line;
+pub mod links;
 mod monitoring;
 mod pace;
 mod peers;
+mod pump;
 
 use std::net::TcpListener;
 use std::sync::mpsc::sync_channel;
@@ -19,12 +23,14 @@ use std::sync::{Arc, Mutex};
 pub(crate) use monitoring::Line;
 
 use crate::StoreError;
+use crate::clock::Clock;
 use crate::control::Daemon;
 use crate::engine::{Engine, EngineError};
 use crate::identity::{self, Identity};
 use crate::lock;
 use crate::settings::Home;
 use crate::ways::Ways;
+use pump::Pump;
 
 /// The most arrivals that wait for the core; more wait in sockets.
 const ARRIVALS_MAX: usize = 256;
@@ -58,24 +64,22 @@ pub fn serve(home: &Home, osd: u32, stopped: &dyn Fn() -> bool) -> Result<(), St
     let me = monitoring::Me {
         home: home.clone(),
         key,
-        osd,
-        instance,
-        address,
         ways,
         report: sent_report,
-        shown: identity.shown(),
+        registers: line::Me { osd, instance, address, shown: identity.shown() },
     };
     let (monitor, unregistered) = monitoring::prepared(me);
-    let core = core::Core::new(core::Parts {
-        settings,
-        engine,
-        me: peer,
-        incarnation: identity.incarnation,
-        monitor: monitor.clone(),
-        report,
-    })?;
+    let clock = Clock::start();
+    let incarnation = identity.incarnation;
+    let parts = core::Parts { settings, engine: engine.clone(), osd, instance, incarnation };
+    let (core, first) = core::Core::new(parts, clock.sim())?;
+    let peers = peers::Peers::new(peer);
+    let arrivals_of_pump = arrivals.clone();
+    let mut pump =
+        Pump { engine, peers, monitor: monitor.clone(), report, clock, arrivals: arrivals_of_pump };
+    pump.carry_out(first)?;
     unregistered.register(core.epoch(), arrivals, stopped)?;
-    core.run(&incoming, stopped)?;
+    pump.run(core, &incoming, stopped)?;
     monitor.leave();
     Ok(())
 }

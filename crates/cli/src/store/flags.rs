@@ -68,6 +68,8 @@ pub enum Command {
     Bench(Bench),
     /// Kill, stop and start the daemons of a new cluster under load, and check that no write is lost
     Torture(Torture),
+    /// Run the whole store in one thread on a network, disks and clocks drawn from a seed, with faults
+    Simulate(Simulate),
     /// Measure backfills of real replicas and compare the simulation with them
     Experiment(Experiment),
     /// Run one process of a cluster
@@ -493,6 +495,43 @@ pub struct Torture {
     /// An empty or new directory; the remains of the cluster stay there
     #[arg(long, value_name = "DIR")]
     pub dir: PathBuf,
+}
+
+/// `towtank store simulate`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  towtank store simulate --seeds 1..1000
+  towtank store simulate --seed 17 --trace
+  towtank store simulate --seed 17 --faults 3,8 --trace")]
+pub struct Simulate {
+    /// The first and the last seed
+    #[arg(long, value_name = "A..B", value_parser = seeds, default_value = "1..100", conflicts_with = "seed")]
+    pub seeds: (u64, u64),
+    /// One seed
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Only these of its faults, by their numbers, separated by commas [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub faults: Vec<usize>,
+    /// Print what happens
+    #[arg(long)]
+    pub trace: bool,
+    /// Output format
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: Form,
+    /// Rule to break on purpose, to test the checker
+    #[arg(long, value_name = "RULE", hide = true)]
+    pub planted: Option<String>,
+}
+
+/// Parses the first and the last seed.
+fn seeds(text: &str) -> Result<(u64, u64), String> {
+    let parsed =
+        text.split_once("..").and_then(|(first, last)| Some((first.parse().ok()?, last.parse().ok()?)));
+    match parsed {
+        Some((first, last)) if first <= last => Ok((first, last)),
+        _ => Err("write the first and the last seed, as in 1..1000".to_owned()),
+    }
 }
 
 /// `towtank store experiment`.

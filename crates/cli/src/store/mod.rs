@@ -8,6 +8,7 @@ mod experiment;
 mod flags;
 mod gateway;
 mod rebuild_monitor;
+mod simulate;
 mod standing;
 mod torture;
 
@@ -58,6 +59,7 @@ pub fn run(flags: &Flags) -> Result<Exit, Trouble> {
         Command::Malformed(flags) => malformed(flags),
         Command::Bench(bench) => bench::bench(bench),
         Command::Torture(flags) => torture::torture(flags),
+        Command::Simulate(flags) => simulate::simulate(flags),
         Command::Experiment(flags) => match &flags.command {
             ExperimentCommand::Backfill(flags) => experiment::backfill(flags),
         },

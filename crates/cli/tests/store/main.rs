@@ -8,6 +8,7 @@ mod identity;
 mod lost_monitor;
 mod metrics;
 mod s3;
+mod simulate;
 mod tails;
 
 use std::collections::BTreeMap;

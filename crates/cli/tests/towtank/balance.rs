@@ -40,13 +40,13 @@ fn the_whole_answer() {
     (`osd_recovery_sleep`), reservations (`osd_max_backfills`) and clients make it longer: `towtank
     whatif --upmap-items` simulates them. Fill and usable are those after the stage, with all copies
     where the map puts them. Usable: all pools grow in proportion.
-    stage  moves [shards]  moved [GiB]  time_at_least [min]  slowest  fill_max_after [percent]
+    Stage  Moves [shards]  Moved [GiB]  Time at least [min]  Slowest  Fill max after [percent]
         1               2        73.48                3.466  osd.12                      70.86
         2               2        73.38                3.471  osd.12                      70.27
         3               2        74.11                3.511  osd.6                       69.88
         4               3        90.43                3.083  osd.13                      69.28
 
-    stage  usable_after [TiB]  won [GiB]
+    Stage  Usable after [TiB]  Won [GiB]
         1               3.679      202.5
         2               3.802      125.6
         3               3.881       81.3
@@ -109,7 +109,7 @@ fn the_whole_answer() {
     Why the fullest device is so full
     The fill of the fullest device, computed with one more fact in each row. Added are percent points;
     they sum to the fill that is reported. What a row adds depends on the rows above it.
-    cause                added [percent]  fill [percent]  fullest  meaning
+    Cause                Added [percent]  Fill [percent]  Fullest  Meaning
     even_fill                  60.17               60.17  all      all devices equally full
     overheads                   0.2251             60.4   osd.14   overheads that differ between devices
     rule                        8.638              69.03  osd.14   rules that keep copies apart and
@@ -131,12 +131,12 @@ fn the_whole_answer() {
     alone grows, evenly over its groups; overheads do not grow. Last row: all pools grow in proportion.
     Balanced is a bound: no placement within rules and device classes holds more. After the loss of the
     worst host its devices are out, and all copies are made again.
-    pool               stored [TiB]  usable [TiB]  balanced [TiB]  after_plan [TiB]  after_loss [B]
+    Pool               Stored [TiB]  Usable [TiB]  Balanced [TiB]  After plan [TiB]  After loss [B]
     rbd                       8.799         3.37            3.804             3.725               0
     archive                   1.817         4.147           6.763             4.657               0
     all in proportion        10.62          3.481           4.112             4.009               0
 
-    pool               worst_host  first_full
+    Pool               Worst host  First full
     rbd                h0          osd.14
     archive            h0          osd.14
     all in proportion  h0          osd.14
@@ -144,7 +144,7 @@ fn the_whole_answer() {
     Commands of the plan
     To paste, stage by stage, each when the one before has ended (HEALTH_OK). Towtank runs none of them.
     Switch the balancer off before (`ceph balancer off`), or it may move the groups back.
-    stage  command
+    Stage  Command
         1  ceph osd pg-upmap-items 1.46 4 10
         1  ceph osd pg-upmap-items 1.d1 14 12
         2  ceph osd pg-upmap-items 1.2d 1 8 14 2
@@ -160,7 +160,7 @@ fn the_whole_answer() {
     (`mon_target_pg_per_osd`), of which a pool gets its share of the bytes on its devices. Ceph warns
     above 250 groups a device (`mon_max_pg_per_osd`). Its autoscaler takes the share of the capacity
     instead, and acts only from a factor of 3.
-    pool     pg_num [groups]  size [shards]  share [percent]  target [groups]  pg_num_advised [groups]
+    Pool     Pg num [groups]  Size [shards]  Share [percent]  Target [groups]  Pg num advised [groups]
     rbd                  256              3            89.45            357.8                      256
     archive               32              4            32.91            131.7                      128
 
@@ -168,7 +168,7 @@ fn the_whole_answer() {
     Copies and shards where the map puts them; ideal is what weight, override and rule give; after is
     after the plan. Fill now is as reported; the others are the same with other bytes of objects and the
     same overheads.
-    device  host  shards  shards_ideal  shards_after  bytes [TiB]  bytes_ideal [TiB]  bytes_after [TiB]
+    Device  Host  Shards  Shards ideal  Shards after  Bytes [TiB]  Bytes ideal [TiB]  Bytes after [TiB]
     osd.0   h0        75        73.14             73      2.514               2.459             2.451
     osd.1   h0        75        73.14             74      2.505               2.459             2.469
     osd.2   h0        71        73.14             73      2.395               2.459             2.458
@@ -186,7 +186,7 @@ fn the_whole_answer() {
     osd.14  h3        77        73.14             74      2.561               2.459             2.458
     osd.15  h3         5         4.571             5      0.1398              0.1298            0.1398
 
-    device  fill_now [percent]  fill [percent]  fill_ideal [percent]  fill_after [percent]
+    Device  Fill now [percent]  Fill [percent]  Fill ideal [percent]  Fill after [percent]
     osd.0               70.51           70.51                 69.01                 68.78
     osd.1               70.27           70.27                 69                    69.28
     osd.2               67.18           67.18                 68.94                 68.9
@@ -256,13 +256,13 @@ fn a_full_device_comes_first() {
     (`osd_recovery_sleep`), reservations (`osd_max_backfills`) and clients make it longer: `towtank
     whatif --upmap-items` simulates them. Fill and usable are those after the stage, with all copies
     where the map puts them. Usable: all pools grow in proportion.
-    stage  moves [shards]  moved [GiB]  time_at_least [min]  slowest  fill_max_after [percent]
+    Stage  Moves [shards]  Moved [GiB]  Time at least [min]  Slowest  Fill max after [percent]
         1               6        219.5                6.926  osd.12                      90.11
         2               6        217.8                3.439  osd.13                      84.26
         3               6        216.5                3.424  osd.13                      78.45
         4               7        239.3                3.373  osd.2                       72.02
 
-    stage  usable_after [TiB]  won [TiB]
+    Stage  Usable after [TiB]  Won [TiB]
         1              0.7999     0.7999
         2              1.924      1.124
         3              3.278      1.354
@@ -300,13 +300,13 @@ fn a_device_that_uses_less_than_its_objects_is_reported() {
     (`osd_recovery_sleep`), reservations (`osd_max_backfills`) and clients make it longer: `towtank
     whatif --upmap-items` simulates them. Fill and usable are those after the stage, with all copies
     where the map puts them. Usable: all pools grow in proportion.
-    stage  moves [shards]  moved [GiB]  time_at_least [min]  slowest  fill_max_after [percent]
+    Stage  Moves [shards]  Moved [GiB]  Time at least [min]  Slowest  Fill max after [percent]
         1               6        219.8                20.71  osd.14                      69.29
         2               7        255.2                24.04  osd.14                      68.13
         3               7        256.9                24.2   osd.14                      67.31
         4               7        252.1                23.75  osd.14                      66.47
 
-    stage  usable_after [TiB]  won [GiB]
+    Stage  Usable after [TiB]  Won [GiB]
         1               4.008      399.7
         2               4.277      274.7
         3               4.451      178.6
@@ -345,13 +345,13 @@ fn exports_of_different_times_are_reported() {
     (`osd_recovery_sleep`), reservations (`osd_max_backfills`) and clients make it longer: `towtank
     whatif --upmap-items` simulates them. Fill and usable are those after the stage, with all copies
     where the map puts them. Usable: all pools grow in proportion.
-    stage  moves [shards]  moved [GiB]  time_at_least [min]  slowest  fill_max_after [percent]
+    Stage  Moves [shards]  Moved [GiB]  Time at least [min]  Slowest  Fill max after [percent]
         1               2        74.07                3.511  osd.2                       70.86
         2               2        73.7                 3.482  osd.8                       70.27
         3               2        73.16                3.454  osd.10                      69.87
         4               3        87.86                3.045  osd.13                      69.29
 
-    stage  usable_after [TiB]  won [GiB]
+    Stage  Usable after [TiB]  Won [GiB]
         1               3.679     202.5
         2               3.802     125.6
         3               3.882      82.16

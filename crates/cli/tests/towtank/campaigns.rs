@@ -284,22 +284,22 @@ fn several_results_compare_with_the_first() {
     Mean wait: 82.29 ms less in B than in A (6.614 ms against 88.91 ms, a difference of 24.84 to 139.7
     ms); 88.58 ms less in C (0.3268 ms); 82.29 ms less in D (6.614 ms).
 
-    What               A                    B                    C                    D
-    result             one                  two                  two                  two
-    Number of servers  1                    2                    3                    2
-    Mean wait          88.91 (46 to 171)    6.614 (5.5 to 8)     0.3268 (0.07 to      6.614 (5.5 to 8)
-                       ms                   ms, -93 %, better    1.5) ms, -100 %,     ms, -93 %, better
-                                                                 better
-    Mean number        0.9189 (0.7 to 1.2)  0.5373 (0.5 to       0.5068 (0.46 to      0.5373 (0.5 to
-                       jobs                 0.58) jobs, -42 %,   0.56) jobs, -45 %,   0.58) jobs, -42 %,
-                                            lower                lower                lower
-    Mean waiting       0.4361 (0.25 to      0.03262 (0.027 to    0.001641 (0.00032    0.03262 (0.027 to
-                       0.77) jobs           0.039) jobs, -93 %,  to 0.0083) jobs,     0.039) jobs, -93
-                                            lower                -100 %, lower        %, lower
-    Utilisation        48.28 (42 to 54) %   25.23 (23 to 27) %,  16.84 (15 to 19) %,  25.23 (23 to 27)
-                                            -48 %, lower         -65 %, lower         %, -48 %, lower
-    Throughput         4.93 (4.4 to 5.5)    4.937 (4.4 to 5.5)   4.937 (4.4 to 5.5)   4.937 (4.4 to 5.5)
-                       jobs/s               jobs/s, tied         jobs/s, tied         jobs/s, tied
+    What                A                    B                    C                   D
+    result              one                  two                  two                 two
+    Number of servers   1                    2                    3                   2
+    Mean wait           88.91 (46 to 171)    6.614 (5.5 to 8)     0.3268 (0.07 to     6.614 (5.5 to 8)
+                        ms                   ms, -93 %, better    1.5) ms, -100 %,    ms, -93 %, better
+                                                                  better
+    Jobs, mean          0.9189 (0.7 to 1.2)  0.5373 (0.5 to       0.5068 (0.46 to     0.5373 (0.5 to
+                        jobs                 0.58) jobs, -42 %,   0.56) jobs, -45 %,  0.58) jobs, -42 %,
+                                             lower                lower               lower
+    Waiting jobs, mean  0.4361 (0.25 to      0.03262 (0.027 to    0.001641 (0.00032   0.03262 (0.027 to
+                        0.77) jobs           0.039) jobs, -93 %,  to 0.0083) jobs,    0.039) jobs, -93
+                                             lower                -100 %, lower       %, lower
+    Utilisation         48.28 (42 to 54) %   25.23 (23 to 27) %,  16.84 (15 to 19)    25.23 (23 to 27)
+                                             -48 %, lower         %, -65 %, lower     %, -48 %, lower
+    Throughput          4.93 (4.4 to 5.5)    4.937 (4.4 to 5.5)   4.937 (4.4 to 5.5)  4.937 (4.4 to 5.5)
+                        jobs/s               jobs/s, tied         jobs/s, tied        jobs/s, tied
     … 4 more rows
     also        B against A, of 12 values: 7 lower, 5 tied
     also        C against A, of 12 values: 7 lower, 5 tied
@@ -369,9 +369,9 @@ fn a_scenario_is_run_in_several_versions_and_compared() {
     jobs
     Mean wait                 88.91 (46 to 171) ms      6.614 (5.5 to 8) ms,     0.9245 (0.4 to 2.2) ms,
                                                         -93 %, better            -99 %, better
-    Mean number               0.9189 (0.7 to 1.2) jobs  0.5373 (0.5 to 0.58)     0.2518 (0.23 to 0.28)
+    Jobs, mean                0.9189 (0.7 to 1.2) jobs  0.5373 (0.5 to 0.58)     0.2518 (0.23 to 0.28)
                                                         jobs, -42 %, lower       jobs, -73 %, lower
-    Mean waiting              0.4361 (0.25 to 0.77)     0.03262 (0.027 to        0.004519 (0.0021 to
+    Waiting jobs, mean        0.4361 (0.25 to 0.77)     0.03262 (0.027 to        0.004519 (0.0021 to
                               jobs                      0.039) jobs, -93 %,      0.0095) jobs, -99 %,
                                                         lower                    lower
     … 6 more rows

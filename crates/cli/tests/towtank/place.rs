@@ -47,29 +47,29 @@ fn the_whole_answer_at_eighty_columns() {
 
     Results of each placement
     Means over the replicates. The last server fails, and is the one that a change removes or halves.
-    placement  placed        load_deviation [%]  load_deviation_binomial [%]  load_max
-    ring       2000 objects               5.759                        2.887     1.076
+    Placement  Placed        Load deviation [%]  Load deviation binomial [%]  Maximum load
+    ring       2000 objects               5.759                        2.887         1.076
 
-    placement  load_max_binomial  unplaced  unplaced_fraction [%]  unplaced_after_fraction [%]
-    ring                   1.041         0                      0                            0
+    Placement  Load max binomial  Unplaced  Unplaced [%]  Unplaced after [%]  Mean peers [servers]
+    ring                   1.041         0             0                   0                     7
 
-    placement  peers_mean [servers]  peers_min [servers]  failure_lost  failure_expected  rebuilt_max
-    ring                          7                    7           765               750        155.5
+    Placement  Minimum peers [servers]  Failure lost  Failure expected  Maximum rebuilt
+    ring                             7           765               750            155.5
 
-    placement  rebuilt_none [servers]  unrebuilt  rebuilt_max_over_mean  moved_fraction [%]
-    ring                            0          0                  1.419               12.75
+    Placement  Rebuilt none [servers]  Unrebuilt  Mean rebuilt max over  Moved [%]  Minimum [%]
+    ring                            0          0                  1.419      12.75         12.5
 
-    placement  minimum_fraction [%]  moved_over_minimum
-    ring                       12.5                1.02
+    Placement  Moved over minimum
+    ring                     1.02
 
     Guarantees of the algorithms
     Properties by construction, without sampling noise. Replicas are on different servers; no larger
     failure domain is known.
-    placement  balance            peers              weights           on_add     on_remove  on_reweight
+    Placement  Balance            Peers              Weights           On add     On remove  On reweight
     ring       arcs of 64         neighbours of 64   in steps of 1/64  the least  the least  the least
                virtual nodes      nodes
 
-    placement  cost
+    Placement  Cost
     ring       constant
 
     seed 1, 4,000 events, executor sequential, digest KEY, scenario

@@ -17,15 +17,15 @@ fn the_whole_answer_at_eighty_columns() {
     assert_snapshot!(preview(&Folder::with_cluster("preview"), &["--mark-out", "osd.5"]).without_keys(), @"
     osd.5 out: 77/288 (26.74 %) groups, 2.598 TiB/30.03 TiB (8.7 %) bytes to move; the least     AT RISK
     possible is 2.463 TiB.
-    because     osd.4 would be 91.6 % full, above backfillfull (90 %)
+    because     osd.4 would be 91.6 % full with all that is to move there, above backfillfull (90 %)
 
     danger      osd.4 would be more than 90 % full (backfillfull), where Ceph moves nothing more onto
                 it, so the change stops half-way
 
     Results of each pool
-    pool     groups  moved_groups  stored [TiB]  moved [TiB]
-    rbd         256            68        26.4         2.346
-    archive      32             9         3.633       0.2513
+    Pool     Groups  Moved [groups]  Stored [TiB]  Moved [TiB]
+    rbd         256              68        26.4         2.346
+    archive      32               9         3.633       0.2513
 
     Summary over 1 replicate
                                      mean  95 % interval
@@ -52,7 +52,7 @@ fn the_whole_answer_at_eighty_columns() {
     Results of each device
     Bytes of objects; each copy and shard counts. Fill is the used space that the device reports,
     overheads included, minus outgoing and plus incoming objects.
-    device  host  in [GiB]  out [TiB]  objects_before [TiB]  objects_after [TiB]  shards_before
+    Device  Host  In [GiB]  Out [TiB]  Objects before [TiB]  Objects after [TiB]  Shards before
     osd.0   h0      209.8      0                    2.514                2.719               75
     osd.1   h0       36.53     0                    2.505                2.541               75
     osd.2   h0      212.3      0                    2.395                2.602               71
@@ -70,7 +70,7 @@ fn the_whole_answer_at_eighty_columns() {
     osd.14  h3      180        0                    2.561                2.737               77
     osd.15  h3        0        0                    0.1398               0.1398               5
 
-    device  shards_after  fill_before [percent]  fill_after [percent]
+    Device  Shards after  Fill before [percent]  Fill after [percent]
     osd.0             81                 70.51                 76.15
     osd.1             76                 70.27                 71.25
     osd.2             77                 67.18                 72.88
@@ -90,7 +90,7 @@ fn the_whole_answer_at_eighty_columns() {
 
     Flows between devices
     The largest first. A missing copy or shard comes from the primary of its group.
-    from   to      moved [GiB]
+    From   To      Moved [GiB]
     osd.5  osd.4        689.8
     osd.5  osd.6        550.4
     osd.5  osd.12       282.9
@@ -173,9 +173,9 @@ fn removing_every_device_is_an_answer() {
     danger      288 groups would have no device left: their data would not be served, and might be lost
 
     Results of each pool
-    pool     groups  moved_groups  stored [TiB]  moved [B]
-    rbd         256             0        26.4            0
-    archive      32             0         3.633          0
+    Pool     Groups  Moved [groups]  Stored [TiB]  Moved [B]
+    rbd         256               0        26.4            0
+    archive      32               0         3.633          0
     exit 0
     ");
 }
@@ -201,9 +201,9 @@ fn exports_that_disagree_are_refused_or_reported() {
     unknown     `pg_dump.json.gz` lacks 32 groups of pool `archive`, such as 5.0; they count as empty
 
     Results of each pool
-    pool     groups  moved_groups  stored [TiB]  moved [B]
-    rbd         256             0          26.4          0
-    archive      32             0           0            0
+    Pool     Groups  Moved [groups]  Stored [TiB]  Moved [B]
+    rbd         256               0          26.4          0
+    archive      32               0           0            0
 
     note        nothing is changed; data that moves is already in transit
     exit 0
@@ -248,15 +248,15 @@ fn messy_exports_are_read() {
     folder.write("pg_dump.json.gz", groups.replacen("\"num_bytes\":37455134720", "\"num_bytes\":inf", 1));
     assert_snapshot!(brief(&folder, &["--mark-out", "osd.5"]), @"
     possible is 2.429 TiB.
-    because     osd.4 would be 90.7 % full, above backfillfull (90 %)
+    because     osd.4 would be 90.7 % full with all that is to move there, above backfillfull (90 %)
 
     danger      osd.4 would be more than 90 % full (backfillfull), where Ceph moves nothing more onto
                 it, so the change stops half-way
 
     Results of each pool
-    pool     groups  moved_groups  stored [TiB]  moved [TiB]
-    rbd         256            68        26.29        2.312
-    archive      32             9         3.633       0.2513
+    Pool     Groups  Moved [groups]  Stored [TiB]  Moved [TiB]
+    rbd         256              68        26.29        2.312
+    archive      32               9         3.633       0.2513
 
     note        `pg_dump.json.gz` has 1 number that is nan or infinite; counted as missing
     exit 0
@@ -264,7 +264,8 @@ fn messy_exports_are_read() {
     folder.write("pg_dump.json.gz", groups.replacen("\"active+clean\"", "\"stale+down\"", 1));
     assert_snapshot!(brief(&folder, &["--mark-out", "osd.5"]), @"
     possible is 2.429 TiB.
-    because     1 group is in an unknown state; osd.4 would be 90.7 % full, above backfillfull (90 %)
+    because     1 group is in an unknown state; osd.4 would be 90.7 % full with all that is to move
+                there, above backfillfull (90 %)
 
     danger      osd.4 would be more than 90 % full (backfillfull), where Ceph moves nothing more onto
                 it, so the change stops half-way
@@ -272,15 +273,15 @@ fn messy_exports_are_read() {
                 so their sizes are old
 
     Results of each pool
-    pool     groups  moved_groups  stored [TiB]  moved [TiB]
-    rbd         256            67        26.29        2.312
-    archive      32             9         3.633       0.2513
+    Pool     Groups  Moved [groups]  Stored [TiB]  Moved [TiB]
+    rbd         256              67        26.29        2.312
+    archive      32               9         3.633       0.2513
     exit 0
     ");
     folder.write("pg_dump.json.gz", groups.replacen("\"pg_ready\":true", "\"pg_ready\":false", 1));
     assert_snapshot!(brief(&folder, &["--mark-out", "osd.5"]), @"
     possible is 2.463 TiB.
-    because     osd.4 would be 91.6 % full, above backfillfull (90 %)
+    because     osd.4 would be 91.6 % full with all that is to move there, above backfillfull (90 %)
 
     danger      osd.4 would be more than 90 % full (backfillfull), where Ceph moves nothing more onto
                 it, so the change stops half-way
@@ -288,9 +289,9 @@ fn messy_exports_are_read() {
                 made; sizes and locations of some groups may be out of date
 
     Results of each pool
-    pool     groups  moved_groups  stored [TiB]  moved [TiB]
-    rbd         256            68        26.4         2.346
-    archive      32             9         3.633       0.2513
+    Pool     Groups  Moved [groups]  Stored [TiB]  Moved [TiB]
+    rbd         256              68        26.4         2.346
+    archive      32               9         3.633       0.2513
     exit 0
     ");
     folder.write("pg_dump.json.gz", "dumped all\n");

@@ -207,13 +207,13 @@ fn words_tell_groups_bytes_and_the_least() {
     insta::assert_snapshot!(answers.join("\n"), @"
     Safe: no group is short of copies or without a device, and no device is above a limit of fill. no change: 0/288 (0.00 %) groups, 0 B/30.03 TiB (0.0 %) bytes to move; the least possible is 0 B.
     At risk: osd.4 would be 91.6 % full with all that is to move there, above backfillfull (90 %). osd.5 out: 77/288 (26.74 %) groups, 2.598 TiB/30.03 TiB (8.7 %) bytes to move; the least possible is 2.463 TiB.
-    At risk: osd.6 would be 93.6 % full, above backfillfull (90 %), and 1 more above nearfull. osd.5 removed: 120/288 (41.67 %) groups, 4.81 TiB/30.03 TiB (16.0 %) bytes to move; the least possible is 2.615 TiB.
+    At risk: osd.6 would be 93.6 % full with all that is to move there, above backfillfull (90 %), and 1 more above nearfull. osd.5 removed: 120/288 (41.67 %) groups, 4.81 TiB/30.03 TiB (16.0 %) bytes to move; the least possible is 2.615 TiB.
     Safe: no group is short of copies or without a device, and no device is above a limit of fill. osd.6 reweighted to 0.8: 3/288 (1.04 %) groups, 109.8 GiB/30.03 TiB (0.4 %) bytes to move; the least possible is 109.8 GiB.
     Safe: no group is short of copies or without a device, and no device is above a limit of fill. osd.6 of weight 3.2: 11/288 (3.82 %) groups, 452.5 GiB/30.03 TiB (1.5 %) bytes to move; the least possible is 347.5 GiB.
     Safe: no group is short of copies or without a device, and no device is above a limit of fill. archive with 64 groups: 32/320 (10.00 %) groups, 1.774 TiB/30.03 TiB (5.9 %) bytes to move; the least possible is 407.3 GiB.
     Safe: no group is short of copies or without a device, and no device is above a limit of fill. archive with 64 groups, archive with pgp_num 64: 32/320 (10.00 %) groups, 1.774 TiB/30.03 TiB (5.9 %) bytes to move; the least possible is 407.3 GiB.
     Safe: no group is short of copies or without a device, and no device is above a limit of fill. archive with 16 groups: 16/288 (5.56 %) groups, 1.739 TiB/30.03 TiB (5.8 %) bytes to move; the least possible is 600.7 GiB.
-    Unknown: the sizes and usage of 4 devices, such as osd.16, are not known, so neither is whether they have room for what moves there. host h9 added with osd.16, osd.17, osd.18, osd.19: 204/288 (70.83 %) groups, 9.088 TiB/30.03 TiB (30.3 %) bytes to move; the least possible is 6.83 TiB.
+    Safe: no group is short of copies or without a device, and no device is above a limit of fill. host h9 added with osd.16, osd.17, osd.18, osd.19: 204/288 (70.83 %) groups, 9.088 TiB/30.03 TiB (30.3 %) bytes to move; the least possible is 6.83 TiB.
     Safe: no group is short of copies or without a device, and no device is above a limit of fill. tunables legacy: 119/288 (41.32 %) groups, 5.142 TiB/30.03 TiB (17.1 %) bytes to move; the least possible is 955.7 GiB.
     Not safe: 288 groups would have no device left. default removed: 0/288 (0.00 %) groups, 0 B/30.03 TiB (0.0 %) bytes to move; the least possible is 0 B.
     ");
@@ -342,11 +342,11 @@ fn real_exports_are_read_with_what_to_know() {
     At risk: 76 groups would be short of copies (76 now). osd.2 out: 0/76 (0.00 %) groups, 0 B/4.105 GiB (0.0 %) bytes to move; the least possible is 0 B.
       75 of 76 groups in `degraded_pg_dump.json.gz` are degraded: their missing copies are counted as bytes to move where the map has a device for them
       76 of 76 groups in `degraded_pg_dump.json.gz` are undersized: they have fewer copies than their pool requires; what the map has a device for is counted as bytes to move
-    Not safe: 50 groups would be short of copies (76 now); the size and usage of osd.3 are not known, so neither is whether they have room for what moves there. host h9 added with osd.3: 60/76 (78.95 %) groups, 1.618 GiB/4.105 GiB (39.4 %) bytes to move; the least possible is 1.618 GiB.
+    Not safe: 50 groups would be short of copies (76 now). host h9 added with osd.3: 60/76 (78.95 %) groups, 1.618 GiB/4.105 GiB (39.4 %) bytes to move; the least possible is 1.618 GiB.
       75 of 76 groups in `degraded_pg_dump.json.gz` are degraded: their missing copies are counted as bytes to move where the map has a device for them
       76 of 76 groups in `degraded_pg_dump.json.gz` are undersized: they have fewer copies than their pool requires; what the map has a device for is counted as bytes to move
       osd.2 is down and in: groups wait for it, and `noout` keeps it in, so nothing of these moves until it is unset; --mark-out osd.2 shows what moves then
-    Unknown: 14 groups have all copies or shards on one host, and would be lost with it; the size and usage of osd.3 are not known, so neither is whether they have room for what moves there. host h9 added with osd.3: 51/65 (78.46 %) groups, 1.594 GiB/6 GiB (26.6 %) bytes to move; the least possible is 1.594 GiB.
+    At risk: 14 groups have all copies or shards on one host, and would be lost with it. host h9 added with osd.3: 51/65 (78.46 %) groups, 1.594 GiB/6 GiB (26.6 %) bytes to move; the least possible is 1.594 GiB.
       there is no `pg_dump`, so all groups of a pool are assumed to have the same size and to be served where the map and its temporary mappings (`pg_temp`) have them
     Unknown: 65 groups are short of copies now; 65 groups have all copies or shards on one host, and would be lost with it; 65 groups belong elsewhere by the map than by `pg_dump`: were they exported at different times? no change: 65/65 (100.00 %) groups, 2 GiB/4 GiB (50.0 %) bytes to move; the least possible is 2 GiB.
       `degraded_pg_dump.json.gz` has 1 groups of pool 3, which the osd dump lacks; they are left out

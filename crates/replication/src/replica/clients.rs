@@ -4,11 +4,15 @@ use super::primary::{Ask, InFlight, Stage};
 use super::{After, Turn};
 use crate::objects::{Objects, Payload};
 use crate::{Body, Change, DeviceId, Entry, Key, Operation, Outcome, Planted, Version, Work};
-use towtank_units::SimTime;
+use towtank_units::{SimSpan, SimTime};
 
 /// The most entries that the log keeps beyond its limit for changes that may yet be reverted. Without its
 /// entry a change cannot be reverted.
 const HELD_MOST: usize = 100_000;
+
+/// A primary uses its lease for so much less than was confirmed: a sixteenth. Clocks whose rates differ by up
+/// to 6 % measure the same order then.
+const LEASE_MARGIN: u64 = 16;
 
 impl<O: Objects> Turn<'_, O> {
     pub(super) fn take_ask(&mut self, ask: Ask<O::Payload>) {
@@ -117,7 +121,11 @@ impl<O: Objects> Turn<'_, O> {
         if !waits_for.is_empty() {
             return;
         }
-        primary.lease_until = asked.saturating_add(lease);
+        // The others count from later on, by clocks that may be faster.
+        let margin = SimSpan::from_ns(lease.as_ns() / LEASE_MARGIN);
+        let is_planted = self.it.config.planted == Some(Planted::LeaseWithoutMargin);
+        let margin = if is_planted { SimSpan::ZERO } else { margin };
+        primary.lease_until = asked.saturating_add(lease).saturating_sub(margin);
         primary.renewing = None;
         let reads = std::mem::take(&mut primary.reads);
         reads.into_iter().for_each(|ask| self.take_ask(ask));

@@ -42,7 +42,7 @@ fn fault(schedule: &Schedule) -> Option<String> {
 fn fault_by(schedule: &Schedule, ignores_versions: bool) -> Option<String> {
     let run = || {
         let mut world = World::new(schedule);
-        world.model.ignores_versions = ignores_versions;
+        world.model.judge.ignores_versions = ignores_versions;
         world.run(&schedule.steps)
     };
     let ran = catch_unwind(AssertUnwindSafe(run));

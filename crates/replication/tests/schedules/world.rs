@@ -246,8 +246,8 @@ impl World {
             LOSSES.fetch_add(u64::from(!is_planted), Ordering::Relaxed);
             return Ok(());
         }
-        self.model.check_histories()?;
-        if self.model.ignores_versions { Ok(()) } else { self.check_equal() }
+        self.model.judge.check_histories()?;
+        if self.model.judge.ignores_versions { Ok(()) } else { self.check_equal() }
     }
 
     fn below(&mut self, bound: u64) -> u64 {
@@ -494,7 +494,7 @@ impl World {
     /// Sends a request to the primary of the last map or of an earlier one, and repeats it if no answer
     /// comes.
     fn ask_primary(&mut self, request: RequestId) {
-        if self.model.is_answered(request) {
+        if self.model.judge.is_answered(request) {
             return;
         }
         let asked = self.model.get(request);
@@ -600,7 +600,7 @@ impl World {
                 self.schedule_at(at, Event::Input { group, to: device, start, input: Input::Woken(token) });
             }
             Action::Reply { request, outcome } => {
-                if outcome != Outcome::Retry || !self.model.is_answered(request) {
+                if outcome != Outcome::Retry || !self.model.judge.is_answered(request) {
                     self.model.answer(request, outcome)?;
                 }
             }
@@ -706,8 +706,8 @@ impl World {
                 break;
             }
         }
-        if self.model.unanswered() > 0 {
-            return Err(format!("{} requests are not answered", self.model.unanswered()));
+        if self.model.judge.unanswered() > 0 {
+            return Err(format!("{} requests are not answered", self.model.judge.unanswered()));
         }
         Ok(Ended::Whole)
     }

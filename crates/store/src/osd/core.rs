@@ -1,7 +1,9 @@
-//! The replicas of a device, in a single thread.
+//! The replicas of a device.
 //!
 //! Arrivals are taken in portions. All changes of a portion are one transaction; once it is durable, the
-//! resulting messages are sent. So many writes share one sync of the disk.
+//! resulting messages are sent. So many writes share one sync of the disk. The core commits and sends nothing
+//! itself: a [`Portion`] has the changes and what follows from them. It has no clock either, so that a
+//! simulation can drive it.
 
 mod room;
 mod strays;
@@ -9,52 +11,135 @@ mod tails;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
 
 use towtank_replication::{
     Action, Body, DeviceId, Epoch, GroupId, Holder, Incarnation, Input, Key, Member, Message, Note,
     Operation, Outcome, Replica, Request, RequestId, Reserver, Token, Verdict, Work,
 };
+use towtank_units::{SimSpan, SimTime};
 
 use crate::StoreError;
-use crate::clock::{Clock, now};
 use crate::content::{self, Encoded};
-use crate::engine::{Engine, Transaction};
-use crate::frames::{Answer, Ask, Counters, GroupReport, Inventory, Reply, Report, Wanted};
+use crate::engine::{Changes, Engine, Transaction};
+use crate::frames::{Answer, Ask, Counters, GroupReport, Inventory, PeerFrame, Reply, Report, Wanted};
 use crate::known::Known;
 use crate::map::{ClusterMap, Places};
 use crate::names::{Address, address};
 use crate::objects::{Totals, View};
-use crate::osd::doors::{Arrival, ClientDoor};
 use crate::osd::heads;
 use crate::osd::inventory::of_group;
-use crate::osd::monitoring::Monitor;
+use crate::osd::links::Target;
 use crate::osd::pace::Pace;
-use crate::osd::peers::{Me, Peers};
 use crate::saved::Saved;
 use crate::settings::Settings;
+use crate::tail;
 use room::Room;
 
-/// A portion ends after this many arrivals, or bytes to write.
-const PORTION_ARRIVALS: usize = 128;
+/// A portion ends after this many bytes to write.
 const PORTION_BYTES: usize = 32 << 20;
 
 /// How often the report for the monitor is updated.
-const REPORT: Duration = Duration::from_millis(100);
+const REPORT: SimSpan = SimSpan::from_ms(100);
 
 /// How long after the last transaction an idle device notes that it is synced.
-const MARK: Duration = Duration::from_millis(50);
+const MARK: SimSpan = SimSpan::from_ms(50);
+
+/// An input of the daemon. `D` is where the answer to a request goes.
+#[derive(Clone, Debug)]
+pub enum Arrival<D> {
+    /// A message for a replica.
+    Peer {
+        /// The daemon that sent it.
+        from: u32,
+        /// The message.
+        frame: PeerFrame,
+    },
+    /// New maps of the cluster.
+    Maps(Vec<ClusterMap>),
+    /// Groups that are clean elsewhere, with the interval.
+    Clean(Vec<(u32, Epoch)>),
+    /// A client's request.
+    Ask {
+        /// The request.
+        ask: Ask,
+        /// Where the answer goes.
+        door: D,
+    },
+    /// The space of removed data was reclaimed, or could not be.
+    Reclaimed,
+}
+
+/// What follows from a portion, once its changes are durable.
+#[derive(Clone, Debug)]
+pub enum Effect<D> {
+    /// Where another daemon is; none if it is down. Messages to its former run are void.
+    Locate {
+        /// The daemon.
+        osd: u32,
+        /// Its address and run.
+        at: Option<Target>,
+    },
+    /// A message for a replica of another daemon.
+    Send {
+        /// The daemon.
+        to: u32,
+        /// The group.
+        group: u32,
+        /// The message.
+        message: Message<Encoded>,
+    },
+    /// An answer to a client.
+    Answer {
+        /// Where it goes.
+        door: D,
+        /// The answer.
+        answer: Answer,
+    },
+    /// The monitor is asked for other acting replicas of a group.
+    Want {
+        /// The group.
+        group: u32,
+        /// The interval in which the need was found.
+        epoch: Epoch,
+        /// The daemons wanted, the primary first.
+        acting: Vec<u32>,
+    },
+    /// Each group has noted durably that it may have lost changes.
+    NoteDoubts(tail::Note),
+    /// Each group knows again what was acknowledged.
+    Decide,
+    /// The device is idle: it is noted that the last transaction is synced.
+    Mark,
+    /// The space of removed data is to be reclaimed, which may take long.
+    Reclaim,
+    /// A new report for the monitor.
+    Report(Box<Report>),
+    /// A line for the log.
+    Say(String),
+}
+
+/// What a core does at once: the effects may be carried out when the changes are durable, and not before.
+#[derive(Debug)]
+pub struct Portion<D> {
+    /// The changes.
+    pub writes: Changes,
+    /// What follows from them, in order.
+    pub effects: Vec<Effect<D>>,
+}
 
 /// The components of a core.
-pub(super) struct Parts {
+#[derive(Debug)]
+pub struct Parts {
+    /// The settings of the cluster.
     pub settings: Settings,
+    /// The tables of the device, which the core only reads.
     pub engine: Engine,
-    pub me: Me,
+    /// The number of the daemon.
+    pub osd: u32,
+    /// The number of this run.
+    pub instance: u64,
+    /// The life of the device.
     pub incarnation: Incarnation,
-    pub monitor: Monitor,
-    pub report: Arc<Mutex<Report>>,
 }
 
 /// A replica and its state on disk.
@@ -63,7 +148,7 @@ struct Held {
     saved: Saved,
     totals: Totals,
     /// Since when each target has been backfilled.
-    filling: BTreeMap<u32, Instant>,
+    filling: BTreeMap<u32, SimTime>,
     /// The acting replicas, by the last map.
     acting: Vec<DeviceId>,
     /// The daemons that serve the group or should hold it, by the last map.
@@ -87,30 +172,35 @@ impl Held {
 }
 
 /// The clients that wait for an answer.
-type Waiting = BTreeMap<RequestId, (u32, Key, Arc<ClientDoor>)>;
+type Waiting<D> = BTreeMap<RequestId, (u32, Key, D)>;
 
 /// Messages of a group that arrived before its first map, with their senders.
 type Early = Vec<(DeviceId, Message<Encoded>)>;
 
 /// All replicas of the device.
-pub(super) struct Core {
+pub struct Core<D> {
     settings: Settings,
     engine: Engine,
-    me: Me,
+    osd: u32,
+    instance: u64,
     incarnation: Incarnation,
-    monitor: Monitor,
-    report: Arc<Mutex<Report>>,
-    clock: Clock,
-    peers: Peers,
+    /// The time of this portion.
+    now: SimTime,
     reserver: Reserver,
     groups: BTreeMap<u32, Held>,
     /// All maps, in order.
     maps: Vec<(ClusterMap, Places)>,
     /// Those that the directory keeps.
     known: Known,
-    timers: BinaryHeap<Reverse<(Instant, u32, Token)>>,
+    timers: BinaryHeap<Reverse<(SimTime, u32, Token)>>,
     pace: Pace,
-    waiting: Waiting,
+    /// What has arrived, and is not handled yet.
+    arrived: VecDeque<Arrival<D>>,
+    /// What follows inside the device from what was handled.
+    inputs: VecDeque<(u32, Input<Encoded>)>,
+    /// What follows from this portion.
+    effects: Vec<Effect<D>>,
+    waiting: Waiting<D>,
     /// Messages for groups for which no map has arrived yet.
     early: BTreeMap<u32, Early>,
     /// Objects that are not as they were written, until the next interval of their group.
@@ -121,16 +211,25 @@ pub(super) struct Core {
     /// The end of the journal was undecided, and groups may still have lost changes.
     is_undecided: bool,
     /// When to note that the last transaction is synced, if nothing is committed until then.
-    mark_at: Option<Instant>,
+    mark_at: Option<SimTime>,
     counters: Counters,
-    reported: Instant,
+    reported: SimTime,
 }
 
-impl Core {
-    pub(super) fn new(parts: Parts) -> Result<Core, StoreError> {
-        let Parts { settings, engine, me, incarnation, monitor, report } = parts;
-        let member = Member { device: DeviceId(me.osd), incarnation };
-        let clock = Clock::start();
+impl<D> std::fmt::Debug for Core<D> {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.debug_struct("Core").field("osd", &self.osd).field("now", &self.now).finish_non_exhaustive()
+    }
+}
+
+impl<D> Core<D> {
+    /// A core from what the tables hold, and its first portion.
+    ///
+    /// # Errors
+    /// When the disk cannot be read.
+    pub fn new(parts: Parts, now: SimTime) -> Result<(Core<D>, Portion<D>), StoreError> {
+        let Parts { settings, engine, osd, instance, incarnation } = parts;
+        let member = Member { device: DeviceId(osd), incarnation };
         let mut groups = BTreeMap::new();
         let note = engine.undecided()?;
         let mut transaction = engine.begin();
@@ -141,119 +240,83 @@ impl Core {
                     durable.doubt();
                     saved.save(&mut durable, totals, &mut transaction);
                 }
-                let replica = Replica::start(config, member, durable, clock.sim());
+                let replica = Replica::start(config, member, durable, now);
                 groups.insert(group, Held::new(replica, saved, totals));
             }
         }
         let is_held = |group| groups.contains_key(&group);
         let purging = strays::left_over(settings.groups, is_held, &mut transaction);
         let known = Known::load(&mut transaction);
-        transaction.commit()?;
+        let writes = transaction.into_changes()?;
         let is_undecided = note.is_some();
-        if let Some(note) = note.filter(|note| !note.is_noted) {
-            engine.note_doubts(note)?;
-        }
-        let room = Room::of(&engine);
-        Ok(Core {
+        let effects = note.filter(|note| !note.is_noted).map(Effect::NoteDoubts).into_iter().collect();
+        let room = Room::of(&engine, now);
+        let core = Core {
             reserver: room.reserver(settings.backfills as usize),
-            peers: Peers::new(me.clone()),
             maps: Vec::new(),
             known,
             timers: BinaryHeap::new(),
             pace: Pace::new(settings.pacing.as_ref()),
+            arrived: VecDeque::new(),
+            inputs: VecDeque::new(),
+            effects: Vec::new(),
             waiting: BTreeMap::new(),
             early: BTreeMap::new(),
             damaged: BTreeMap::new(),
             purging,
             room,
             is_undecided,
-            mark_at: Some(now() + MARK),
+            mark_at: Some(now.saturating_add(MARK)),
             counters: Counters::default(),
-            reported: now(),
+            reported: now,
             settings,
             engine,
-            me,
+            osd,
+            instance,
             incarnation,
-            monitor,
-            report,
-            clock,
+            now,
             groups,
-        })
+        };
+        Ok((core, Portion { writes, effects }))
     }
 
     /// The last map that the directory knows.
-    pub(super) fn epoch(&self) -> Epoch {
+    #[must_use]
+    pub fn epoch(&self) -> Epoch {
         let heard = self.groups.values().map(|held| held.replica.durable().epoch);
         heard.fold(self.known.newest(), Epoch::max)
     }
 
-    /// Handles arrivals until `stopped` returns true.
-    pub(super) fn run(
-        mut self,
-        arrivals: &Receiver<Arrival>,
-        stopped: &dyn Fn() -> bool,
-    ) -> Result<(), StoreError> {
-        let mut inputs = VecDeque::new();
-        while !stopped() {
-            let is_busy =
-                !inputs.is_empty() || !self.purging.is_empty() || self.pace.is_ready(self.clock.sim());
-            let wait = if is_busy { Duration::ZERO } else { self.idle() };
-            let first = match arrivals.recv_timeout(wait) {
-                Ok(arrival) => Some(arrival),
-                Err(RecvTimeoutError::Timeout) => None,
-                Err(RecvTimeoutError::Disconnected) => return Ok(()),
-            };
-            self.portion(first, arrivals, &mut inputs)?;
-            self.mark_if_idle()?;
-            if now().duration_since(self.reported) >= REPORT {
-                self.reported = now();
-                self.look_at_room();
-                self.go_on(&mut inputs);
-                self.decide_if_all_know()?;
-                let report = self.report();
-                *self.report.lock().expect("no thread that holds it panics") = report;
-            }
+    /// How long the core may rest if nothing arrives.
+    #[must_use]
+    pub fn idle(&self, now: SimTime) -> SimSpan {
+        let is_busy = !self.inputs.is_empty() || !self.arrived.is_empty() || !self.purging.is_empty();
+        if is_busy || self.pace.is_ready(now) {
+            return SimSpan::ZERO;
         }
-        Ok(self.engine.mark()?)
+        let timer = self.timers.peek().map(|Reverse((at, ..))| *at);
+        let times = [timer, self.pace.wake_at(), self.mark_at].into_iter().flatten();
+        times
+            .map(|at| at.saturating_sub(SimSpan::from_ns(now.as_ns())))
+            .fold(REPORT, |least, at| least.min(SimSpan::from_ns(at.as_ns())))
     }
 
-    /// How long the core may sleep if nothing arrives.
-    fn idle(&self) -> Duration {
-        let mark = self.mark_at.map(|at| at.saturating_duration_since(now()));
-        let timer = self.timers.peek().map(|Reverse((at, ..))| at.saturating_duration_since(now()));
-        let paced = self
-            .pace
-            .wake_at()
-            .map(|at| Duration::from_nanos(at.as_ns().saturating_sub(self.clock.sim().as_ns())));
-        [timer, paced, mark].into_iter().flatten().fold(REPORT, Duration::min)
-    }
-
-    /// Handles one portion: processes what waits, commits it, and then carries out the resulting actions.
-    fn portion(
+    /// Handles what has arrived, and what is due.
+    ///
+    /// # Errors
+    /// When the disk cannot be read: then the core is of no use any more.
+    pub fn portion(
         &mut self,
-        first: Option<Arrival>,
-        arrivals: &Receiver<Arrival>,
-        inputs: &mut VecDeque<(u32, Input<Encoded>)>,
-    ) -> Result<(), StoreError> {
+        now: SimTime,
+        arrivals: impl IntoIterator<Item = Arrival<D>>,
+    ) -> Result<Portion<D>, StoreError> {
+        self.now = now;
+        self.arrived.extend(arrivals);
         let engine = self.engine.clone();
         let mut transaction = engine.begin();
         let mut turn = Turn { actions: Vec::new(), answers: Vec::new(), touched: BTreeSet::new() };
-        for (group, token) in self.pace.next(self.clock.sim()) {
-            self.handle(group, Input::Done(token), &mut transaction, &mut turn);
-        }
-        for _ in 0..inputs.len() {
-            let (group, input) = inputs.pop_front().expect("it has so many");
-            self.handle(group, input, &mut transaction, &mut turn);
-        }
-        while let Some(Reverse((_, group, token))) =
-            self.timers.peek().copied().filter(|due| due.0.0 <= now())
-        {
-            self.timers.pop();
-            self.handle(group, Input::Woken(token), &mut transaction, &mut turn);
-        }
-        let mut next = first;
-        for _ in 0..PORTION_ARRIVALS {
-            let Some(arrival) = next.take().or_else(|| arrivals.try_recv().ok()) else { break };
+        self.handle_due(&mut transaction, &mut turn);
+        while let Some(arrival) = self.arrived.pop_front() {
             match arrival {
                 Arrival::Maps(maps) => self.take_maps(maps, &mut transaction, &mut turn),
                 Arrival::Clean(groups) => self.drop_strays(groups, &mut transaction, &turn),
@@ -262,6 +325,7 @@ impl Core {
                     self.handle(frame.group, input, &mut transaction, &mut turn);
                 }
                 Arrival::Ask { ask, door } => self.take_ask(ask, door, &mut transaction, &mut turn),
+                Arrival::Reclaimed => self.room.is_reclaiming = false,
             }
             if transaction.bytes() >= PORTION_BYTES {
                 break;
@@ -273,20 +337,52 @@ impl Core {
                 held.saved.save(held.replica.durable_mut(), held.totals, &mut transaction);
             }
         }
-        if !transaction.is_empty() {
-            transaction.commit()?;
+        let writes = transaction.into_changes()?;
+        if !writes.is_empty() {
             self.counters.transactions += 1;
-            self.mark_at = Some(now() + MARK);
+            self.mark_at = Some(now.saturating_add(MARK));
         }
         for (group, action) in turn.actions {
-            crate::crash::point();
-            self.carry_out(group, action, inputs);
+            self.carry_out(group, action);
         }
-        for (door, answer) in turn.answers {
-            crate::crash::point();
-            door.answer(answer);
+        let answers = turn.answers.into_iter().map(|(door, answer)| Effect::Answer { door, answer });
+        self.effects.extend(answers);
+        self.mark_if_idle();
+        self.look_around();
+        Ok(Portion { writes, effects: std::mem::take(&mut self.effects) })
+    }
+
+    /// Handles work that is done, what follows from the last portion, and timers.
+    fn handle_due(&mut self, transaction: &mut Transaction<'_>, turn: &mut Turn<D>) {
+        for (group, token) in self.pace.next(self.now) {
+            self.handle(group, Input::Done(token), transaction, turn);
         }
-        Ok(())
+        for (group, input) in std::mem::take(&mut self.inputs) {
+            self.handle(group, input, transaction, turn);
+        }
+        while let Some(Reverse((_, group, token))) =
+            self.timers.peek().copied().filter(|due| due.0.0 <= self.now)
+        {
+            self.timers.pop();
+            self.handle(group, Input::Woken(token), transaction, turn);
+        }
+    }
+
+    /// Looks at the disk from time to time, and makes a report.
+    fn look_around(&mut self) {
+        if self.now.since(self.reported) < REPORT {
+            return;
+        }
+        self.reported = self.now;
+        self.look_at_room();
+        self.go_on();
+        self.decide_if_all_know();
+        let report = Box::new(self.report());
+        self.effects.push(Effect::Report(report));
+    }
+
+    fn say(&mut self, text: String) {
+        self.effects.push(Effect::Say(text));
     }
 
     fn handle(
@@ -294,7 +390,7 @@ impl Core {
         group: u32,
         input: Input<Encoded>,
         transaction: &mut Transaction<'_>,
-        turn: &mut Turn,
+        turn: &mut Turn<D>,
     ) {
         let Some(held) = self.groups.get_mut(&group) else {
             if let Input::Message { from, message } = input {
@@ -304,21 +400,22 @@ impl Core {
         };
         let mut actions = Vec::new();
         let mut view = View::new(transaction, group, &mut held.totals);
-        held.replica.handle(self.clock.sim(), input, &mut view, &mut actions);
+        held.replica.handle(self.now, input, &mut view, &mut actions);
         turn.touched.insert(group);
         turn.actions.extend(actions.into_iter().map(|action| (group, action)));
     }
 
     /// Passes each new map to the groups for which it begins an interval.
-    fn take_maps(&mut self, maps: Vec<ClusterMap>, transaction: &mut Transaction<'_>, turn: &mut Turn) {
+    fn take_maps(&mut self, maps: Vec<ClusterMap>, transaction: &mut Transaction<'_>, turn: &mut Turn<D>) {
         self.known.keep(&maps, transaction);
         for map in maps {
             if self.maps.last().is_some_and(|(last, _)| last.epoch >= map.epoch) {
                 continue;
             }
             for (id, osd) in &map.osds {
-                if *id != self.me.osd {
-                    self.peers.locate(*id, osd.is_up.then_some((osd.address.as_str(), osd.instance)));
+                if *id != self.osd {
+                    let target = || Target { address: osd.address.clone(), instance: osd.instance };
+                    self.effects.push(Effect::Locate { osd: *id, at: osd.is_up.then(target) });
                 }
             }
             let places = Places::new(&self.settings, &map);
@@ -328,7 +425,7 @@ impl Core {
             let mut changed = Vec::new();
             for group in (0..self.settings.groups).filter(|group| map.begins_interval_of(*group)) {
                 let map = places.map_of(map, group);
-                let me = DeviceId(self.me.osd);
+                let me = DeviceId(self.osd);
                 let is_mine = map.up.contains(&me) || map.acting.contains(&me);
                 if is_mine || self.groups.contains_key(&group) || self.early.contains_key(&group) {
                     changed.push((group, map));
@@ -346,13 +443,13 @@ impl Core {
         group: u32,
         map: towtank_replication::Map,
         transaction: &mut Transaction<'_>,
-        turn: &mut Turn,
+        turn: &mut Turn<D>,
     ) {
         if !self.groups.contains_key(&group) {
             self.purge_all(group, transaction);
             let config = self.settings.config(group);
-            let me = Member { device: DeviceId(self.me.osd), incarnation: self.incarnation };
-            let replica = Replica::start(config, me, self.new_durable(&config), self.clock.sim());
+            let me = Member { device: DeviceId(self.osd), incarnation: self.incarnation };
+            let replica = Replica::start(config, me, self.new_durable(&config), self.now);
             self.groups.insert(group, Held::new(replica, Saved::nothing(group), Totals::default()));
             let before: Vec<_> = self
                 .maps
@@ -379,13 +476,7 @@ impl Core {
         }
     }
 
-    fn take_ask(
-        &mut self,
-        ask: Ask,
-        door: Arc<ClientDoor>,
-        transaction: &mut Transaction<'_>,
-        turn: &mut Turn,
-    ) {
+    fn take_ask(&mut self, ask: Ask, door: D, transaction: &mut Transaction<'_>, turn: &mut Turn<D>) {
         let epoch = self.maps.last().map_or(0, |(map, _)| map.epoch);
         let retry = Reply::Retry(epoch);
         let request = ask.request;
@@ -460,50 +551,47 @@ impl Core {
     fn damaged(&mut self, group: u32, key: Key) {
         let Some(held) = self.groups.get(&group) else { return };
         if self.damaged.entry(group).or_default().insert(key) {
-            println!("group {group}: {key:?} is damaged here");
             self.counters.damaged += 1;
             let acting = held.acting.iter().map(|device| device.0).collect();
-            self.monitor.want(group, held.replica.durable().epoch, acting);
+            let epoch = held.replica.durable().epoch;
+            self.say(format!("group {group}: {key:?} is damaged here"));
+            self.effects.push(Effect::Want { group, epoch, acting });
         }
     }
 
-    fn carry_out(
-        &mut self,
-        group: u32,
-        action: Action<Encoded>,
-        inputs: &mut VecDeque<(u32, Input<Encoded>)>,
-    ) {
+    fn carry_out(&mut self, group: u32, action: Action<Encoded>) {
         match action {
             Action::Send { message: Message { body: Body::Part { key, ref part, .. }, .. }, .. }
                 if content::decode(part).is_err() =>
             {
                 self.damaged(group, key);
             }
-            Action::Send { to, message } => self.peers.send(to.0, group, message),
+            Action::Send { to, message } => self.effects.push(Effect::Send { to: to.0, group, message }),
             Action::Work { token, work: Work::Read { is_recovery: true, .. } }
                 if !self.full_holders(group).is_empty() =>
             {
                 self.stall(group, token);
             }
             // The writes of this work are durable already, and its reads have been done.
-            Action::Work { token, work } => self.pace.arrive(self.clock.sim(), group, token, work),
+            Action::Work { token, work } => self.pace.arrive(self.now, group, token, work),
             Action::Wake { token, after } => {
-                self.timers.push(Reverse((now() + Duration::from_nanos(after.as_ns()), group, token)));
+                self.timers.push(Reverse((self.now.saturating_add(after), group, token)));
             }
             Action::Reply { request, outcome } => self.reply(request, outcome),
             Action::Reserve { token, lot, priority, bytes } => {
                 let holder = Holder { group: GroupId(group), token };
                 let mut verdicts = Vec::new();
                 self.reserver.request(Request { holder, lot, priority, bytes }, &mut verdicts);
-                inputs.extend(verdicts.into_iter().map(input_of));
+                self.inputs.extend(verdicts.into_iter().map(input_of));
             }
             Action::Release { token, lot } => {
                 let mut verdicts = Vec::new();
                 self.reserver.release(lot, Holder { group: GroupId(group), token }, &mut verdicts);
-                inputs.extend(verdicts.into_iter().map(input_of));
+                self.inputs.extend(verdicts.into_iter().map(input_of));
             }
             Action::WantActing { epoch, acting } => {
-                self.monitor.want(group, epoch, acting.iter().map(|device| device.0).collect());
+                let acting = acting.iter().map(|device| device.0).collect();
+                self.effects.push(Effect::Want { group, epoch, acting });
             }
             Action::Note(note) => self.note(group, note),
         }
@@ -523,38 +611,45 @@ impl Core {
             Outcome::Retry => retry,
         };
         self.counters.requests += 1;
-        door.answer(Answer { request, reply });
+        self.effects.push(Effect::Answer { door, answer: Answer { request, reply } });
     }
 
     fn note(&mut self, group: u32, note: Note) {
         match note {
             Note::Recovered { .. } => self.counters.recovered += 1,
             Note::BackfillBegan { target, discovery, resumed } => {
-                println!("group {group}: backfill of osd.{} by {discovery:?}, resumed: {resumed}", target.0);
+                let osd = target.0;
+                self.say(format!(
+                    "group {group}: backfill of osd.{osd} by {discovery:?}, resumed: {resumed}"
+                ));
                 if let Some(held) = self.groups.get_mut(&group) {
-                    held.filling.insert(target.0, now());
+                    held.filling.insert(osd, self.now);
                 }
             }
             Note::Discovered { target, by, differing, bytes } => {
-                println!("group {group}: osd.{} differs in {differing} items ({by:?}, {bytes} B)", target.0);
+                let osd = target.0;
+                self.say(format!(
+                    "group {group}: osd.{osd} differs in {differing} items ({by:?}, {bytes} B)"
+                ));
                 let began = self.groups.get(&group).and_then(|held| held.filling.get(&target.0));
                 if let Some(began) = began {
-                    self.counters.discovery_ns += now().duration_since(*began).as_nanos() as u64;
+                    self.counters.discovery_ns += self.now.since(*began).as_ns();
                     self.counters.discovered += 1;
                 }
             }
             Note::BackfillEnded { target, tally } => {
                 let began = self.groups.get_mut(&group).and_then(|held| held.filling.remove(&target.0));
-                let span = began.map_or(Duration::ZERO, |began| now().duration_since(began));
-                println!("group {group}: osd.{} is complete after {span:?}: {tally:?}", target.0);
+                let span = began.map_or(SimSpan::ZERO, |began| self.now.since(began));
+                let osd = target.0;
+                self.say(format!("group {group}: osd.{osd} is complete after {span}: {tally:?}"));
                 self.counters.backfills += 1;
-                self.counters.backfill_ns += span.as_nanos() as u64;
+                self.counters.backfill_ns += span.as_ns();
                 self.counters.looked_at += tally.looked_at.max(tally.looked_at_by_target);
                 self.counters.exchanged_bytes += tally.exchanged_bytes;
                 self.counters.backfilled += tally.recovered;
             }
             Note::Down { .. } | Note::Unfound { .. } | Note::Reverted { .. } | Note::TargetFull { .. } => {
-                println!("group {group}: {note:?}")
+                self.say(format!("group {group}: {note:?}"));
             }
             _ => {}
         }
@@ -606,9 +701,9 @@ impl Core {
 }
 
 /// The results of a portion so far.
-struct Turn {
+struct Turn<D> {
     actions: Vec<(u32, Action<Encoded>)>,
-    answers: Vec<(Arc<ClientDoor>, Answer)>,
+    answers: Vec<(D, Answer)>,
     touched: BTreeSet<u32>,
 }
 

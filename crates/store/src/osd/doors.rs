@@ -1,16 +1,13 @@
 //! Incoming connections of other daemons and of clients, each read by its own thread.
 
-use std::cmp::Ordering;
-use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Condvar, Mutex};
 
-use towtank_replication::Epoch;
-
 use crate::doors::{self, Kind, Limits, Visit};
 use crate::frames::{Answer, Ask, Hello, PeerFrame, Taken};
-use crate::map::ClusterMap;
+use crate::osd::core;
+use crate::osd::links::{self, Incoming, Place};
 use crate::osd::peers::Me;
 use crate::wire::{self, Receiver, Sender, WireError};
 
@@ -18,17 +15,7 @@ use crate::wire::{self, Receiver, Sender, WireError};
 const OPEN_MAX: usize = 64;
 
 /// An input of the daemon.
-#[derive(Debug)]
-pub(super) enum Arrival {
-    /// A message for a replica.
-    Peer { from: u32, frame: PeerFrame },
-    /// New maps of the cluster.
-    Maps(Vec<ClusterMap>),
-    /// Groups that are clean elsewhere, with the interval.
-    Clean(Vec<(u32, Epoch)>),
-    /// A client's request.
-    Ask { ask: Ask, door: Arc<ClientDoor> },
-}
+pub(super) type Arrival = core::Arrival<Arc<ClientDoor>>;
 
 /// The channel for answers to a client.
 #[derive(Debug)]
@@ -74,33 +61,29 @@ impl Open {
     }
 }
 
-/// The numbers of the last frames from each run of each daemon.
-type Last = Arc<Mutex<BTreeMap<(u32, u64), u64>>>;
-
 /// Accepts connections as long as the process lives.
 pub(super) fn open(listener: TcpListener, me: Me, arrivals: SyncSender<Arrival>) {
-    let last = Last::default();
+    let incoming = Arc::<Mutex<Incoming>>::default();
     doors::open(listener, format!("osd.{}", me.osd), Limits::of_port(), move |visit| {
         // A daemon whose connection fails connects again.
-        let _ = take(&visit, &me, &arrivals, &last);
+        let _ = take(&visit, &me, &arrivals, &incoming);
     });
 }
 
-fn take(visit: &Arc<Visit>, me: &Me, arrivals: &SyncSender<Arrival>, last: &Last) -> Result<(), WireError> {
+fn take(
+    visit: &Arc<Visit>,
+    me: &Me,
+    arrivals: &SyncSender<Arrival>,
+    incoming: &Mutex<Incoming>,
+) -> Result<(), WireError> {
     let (sender, mut receiver) = wire::accept(Arc::clone(visit.stream()), &me.key)?;
     match receiver.receive()? {
-        Some(Hello::Peer { osd, instance: from, to_instance, first })
+        Some(Hello::Peer { osd, instance, to_instance, first })
             if to_instance == me.instance && visit.becomes(Kind::Daemon) =>
         {
-            {
-                let mut last = last.lock().expect("no thread that holds it panics");
-                // Former runs of the daemon do not send any more.
-                last.retain(|(other, run), _| *other != osd || *run == from);
-                // Void frames are not sent any more, so numbers may continue later than after the last one.
-                let before = last.entry((osd, from)).or_insert(0);
-                *before = (*before).max(first.saturating_sub(1));
-            }
-            from_peer((osd, from), (sender, receiver), visit, arrivals, last)
+            let from = links::Sender { osd, instance };
+            incoming.lock().expect("no thread that holds it panics").begin(from, first);
+            from_peer(from, (sender, receiver), visit, arrivals, incoming)
         }
         Some(Hello::Client) if visit.becomes(Kind::Client) => from_client(sender, receiver, visit, arrivals),
         // It addresses another run of this daemon, sent nothing, or there is no place.
@@ -111,41 +94,26 @@ fn take(visit: &Arc<Visit>, me: &Me, arrivals: &SyncSender<Arrival>, last: &Last
 /// Receives frames from another daemon. A frame counts as taken once it is queued: a crash of this daemon,
 /// which would lose it, ends the interval.
 fn from_peer(
-    from: (u32, u64),
+    from: links::Sender,
     (mut sender, mut receiver): (Sender, Receiver),
     visit: &Visit,
     arrivals: &SyncSender<Arrival>,
-    last: &Last,
+    incoming: &Mutex<Incoming>,
 ) -> Result<(), WireError> {
     while let Some(frame) = receiver.receive::<PeerFrame>()? {
         visit.begins();
         let sequence = frame.sequence;
-        let is_next = {
-            let mut last = last.lock().expect("no thread that holds it panics");
-            let Some(before) = last.get_mut(&from) else { return Ok(()) };
-            // The other side sends what is missing again over a new connection.
-            let Some(is_next) = follows(before, sequence) else { return Ok(()) };
-            is_next
-        };
-        if is_next && arrivals.send(Arrival::Peer { from: from.0, frame }).is_err() {
-            return Ok(());
+        let place = incoming.lock().expect("no thread that holds it panics").place(from, sequence);
+        let arrival = Arrival::Peer { from: from.osd, frame };
+        match place {
+            Place::Next if arrivals.send(arrival).is_err() => return Ok(()),
+            Place::Next | Place::Again => {}
+            Place::Beyond => return Ok(()),
         }
         sender.send(&Taken(sequence))?;
         visit.ends();
     }
     Ok(())
-}
-
-/// Whether a frame is the next one, or has come before; none where frames before it are missing.
-fn follows(before: &mut u64, sequence: u64) -> Option<bool> {
-    match sequence.cmp(&(*before + 1)) {
-        Ordering::Less => Some(false),
-        Ordering::Equal => {
-            *before = sequence;
-            Some(true)
-        }
-        Ordering::Greater => None,
-    }
 }
 
 fn from_client(
@@ -190,18 +158,4 @@ fn read_asks(
         }
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::follows;
-
-    #[test]
-    fn frames_come_once_and_in_order() {
-        let mut before = 3;
-        assert_eq!((follows(&mut before, 4), before), (Some(true), 4));
-        assert_eq!((follows(&mut before, 4), before), (Some(false), 4), "it has come before");
-        assert_eq!((follows(&mut before, 6), before), (None, 4), "5 is missing");
-        assert_eq!((follows(&mut before, 5), before), (Some(true), 5));
-    }
 }

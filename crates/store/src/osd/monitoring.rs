@@ -7,16 +7,14 @@ use std::time::Duration;
 use towtank_replication::Epoch;
 
 use crate::StoreError;
+use crate::clock::Clock;
 use crate::control::Daemon;
 use crate::frames::{FromMonitor, Report, ToMonitor};
-use crate::identity::Shown;
 use crate::osd::doors::Arrival;
+use crate::osd::line::{self, Heard, Next, Talk};
 use crate::settings::Home;
 use crate::ways::Ways;
 use crate::wire::{self, ClusterKey};
-
-/// How often a daemon reports that it runs.
-const PING: Duration = Duration::from_millis(200);
 
 /// How long to wait before trying to reach the monitor again.
 const RETRY: Duration = Duration::from_millis(100);
@@ -24,45 +22,45 @@ const RETRY: Duration = Duration::from_millis(100);
 /// How long the monitor may take for an answer.
 const ANSWER_TIME: Duration = Duration::from_secs(10);
 
-/// The identity of the daemon, and its report.
+/// The identity of the daemon, how it reaches the monitor, and its report.
 #[derive(Clone, Debug)]
 pub(super) struct Me {
     pub home: Home,
     pub key: ClusterKey,
-    pub osd: u32,
-    pub instance: u64,
-    pub address: String,
     pub ways: Ways,
     pub report: Arc<Mutex<Report>>,
-    /// The identity of its directory.
-    pub shown: Shown,
+    pub registers: line::Me,
 }
 
-impl Me {
-    fn boot(&self, epoch: Epoch) -> ToMonitor {
-        let Me { osd, instance, shown, .. } = *self;
-        ToMonitor::Boot { osd, instance, address: self.address.clone(), shown, epoch }
-    }
+/// Something that the daemon says without being asked.
+#[derive(Debug)]
+enum Say {
+    Want {
+        group: u32,
+        epoch: Epoch,
+        acting: Vec<u32>,
+    },
+    /// With a channel for the news that it was said.
+    Leave(Sender<()>),
 }
 
 /// A channel to the thread that talks to the monitor.
 #[derive(Clone, Debug)]
 pub(super) struct Monitor {
-    asks: Sender<(ToMonitor, Option<Sender<()>>)>,
-    leave: ToMonitor,
+    says: Sender<Say>,
 }
 
 impl Monitor {
     /// Asks for other acting replicas of a group. If the monitor is away, it is asked when it is back; a
     /// request that is out of date then does no harm.
     pub(super) fn want(&self, group: u32, epoch: Epoch, acting: Vec<u32>) {
-        let _ = self.asks.send((ToMonitor::Wants { group, epoch, acting }, None));
+        let _ = self.says.send(Say::Want { group, epoch, acting });
     }
 
     /// Tells the monitor that the daemon ends, and waits up to 2 s for its answer. Nothing is sent after it.
     pub(super) fn leave(&self) {
         let (done, wait) = channel();
-        if self.asks.send((self.leave.clone(), Some(done))).is_ok() {
+        if self.says.send(Say::Leave(done)).is_ok() {
             let _ = wait.recv_timeout(Duration::from_secs(2));
         }
     }
@@ -96,20 +94,16 @@ impl Line {
     }
 }
 
-/// Requests to the monitor, each with a channel for the news that it was answered.
-type Asks = Receiver<(ToMonitor, Option<Sender<()>>)>;
-
 /// A daemon that is not registered yet.
 pub(super) struct Unregistered {
     me: Me,
-    asks: Asks,
+    says: Receiver<Say>,
 }
 
 /// A channel to the monitor, which is not used before the daemon is registered.
 pub(super) fn prepared(me: Me) -> (Monitor, Unregistered) {
-    let (asks, outgoing) = channel();
-    let leave = ToMonitor::Leave { osd: me.osd, instance: me.instance };
-    (Monitor { asks, leave }, Unregistered { me, asks: outgoing })
+    let (says, hears) = channel();
+    (Monitor { says }, Unregistered { me, says: hears })
 }
 
 impl Unregistered {
@@ -125,20 +119,26 @@ impl Unregistered {
         arrivals: SyncSender<Arrival>,
         stopped: &dyn Fn() -> bool,
     ) -> Result<(), StoreError> {
-        let Unregistered { me, asks } = self;
-        let ask = || Line::by(&me.ways, &me.home, &me.key)?.ask(&me.boot(epoch));
+        let Unregistered { me, says } = self;
+        let mut talk = Talk::new(me.registers.clone(), epoch);
+        let clock = Clock::start();
+        let answer = |talk: &mut Talk| match talk.next(clock.sim(), &Report::default()) {
+            Next::Ask(ask) => Line::by(&me.ways, &me.home, &me.key)?.ask(&ask),
+            next => unreachable!("it is not registered, but {next:?}"),
+        };
         while !stopped() {
-            match ask() {
-                Ok(FromMonitor::Refused(why)) => return Err(StoreError::Refused(why)),
-                Ok(_) => {
-                    let (listening, clean) = (me.clone(), arrivals.clone());
-                    std::thread::spawn(move || hear_maps(&listening, &arrivals));
-                    std::thread::spawn(move || talk(&me, &asks, &clean));
-                    return Ok(());
-                }
-                // The monitor is away.
-                Err(_) => std::thread::sleep(RETRY),
+            // The monitor may be away.
+            let Ok(answer) = answer(&mut talk) else {
+                std::thread::sleep(RETRY);
+                continue;
+            };
+            if let Heard::Refused(why) = talk.take(clock.sim(), answer) {
+                return Err(StoreError::Refused(why));
             }
+            let (listening, clean) = (me.clone(), arrivals.clone());
+            std::thread::spawn(move || hear_maps(&listening, &arrivals));
+            std::thread::spawn(move || self::talk(&me, talk, &says, &clean));
+            return Ok(());
         }
         Ok(())
     }
@@ -164,56 +164,56 @@ fn hear_maps(me: &Me, arrivals: &SyncSender<Arrival>) {
     }
 }
 
-fn talk(me: &Me, asks: &Asks, arrivals: &SyncSender<Arrival>) {
-    let mut waiting: Option<(ToMonitor, Option<Sender<()>>)> = None;
+fn talk(me: &Me, mut talk: Talk, says: &Receiver<Say>, arrivals: &SyncSender<Arrival>) {
+    let clock = Clock::start();
+    let mut line: Option<Line> = None;
+    let mut left: Option<Sender<()>> = None;
     loop {
-        let talked = (|| -> Result<(), StoreError> {
-            let mut line = Line::by(&me.ways, &me.home, &me.key)?;
-            loop {
-                if let Some((ask, done)) = waiting.as_ref() {
-                    line.ask(ask)?;
-                    if let Some(done) = done {
-                        let _ = done.send(());
-                        // The daemon has left. A ping would be refused, and register it again.
-                        return Ok(());
-                    }
+        let report = me.report.lock().expect("no thread that holds it panics").clone();
+        let ask = match talk.next(clock.sim(), &report) {
+            Next::End => {
+                // Nobody waits for it after 2 s.
+                let _ = left.map(|left| left.send(()));
+                return;
+            }
+            Next::Rest(span) => match says.recv_timeout(Duration::from_nanos(span.as_ns())) {
+                Ok(Say::Want { group, epoch, acting }) => {
+                    talk.want(group, epoch, acting);
+                    continue;
                 }
-                waiting = None;
-                if !ping(me, &mut line, arrivals)? {
-                    return Ok(());
+                Ok(Say::Leave(done)) => {
+                    talk.leave();
+                    left = Some(done);
+                    continue;
                 }
-                match asks.recv_timeout(PING) {
-                    Ok(ask) => waiting = Some(ask),
-                    Err(RecvTimeoutError::Timeout) => {}
-                    Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                Err(RecvTimeoutError::Timeout) => continue,
+                Err(RecvTimeoutError::Disconnected) => return,
+            },
+            Next::Ask(ask) => ask,
+        };
+        let answer = match &mut line {
+            Some(line) => line.ask(&ask),
+            None => Line::by(&me.ways, &me.home, &me.key).and_then(|new| line.insert(new).ask(&ask)),
+        };
+        let Ok(answer) = answer else {
+            line = None;
+            std::thread::sleep(RETRY);
+            continue;
+        };
+        match talk.take(clock.sim(), answer) {
+            Heard::Nothing | Heard::Registered => {}
+            Heard::Clean(groups) => {
+                if arrivals.send(Arrival::Clean(groups)).is_err() {
+                    return;
                 }
             }
-        })();
-        if talked.is_ok() {
-            return;
-        }
-        std::thread::sleep(RETRY);
-    }
-}
-
-/// Reports that the daemon runs, and its state; returns whether the core still takes arrivals.
-fn ping(me: &Me, line: &mut Line, arrivals: &SyncSender<Arrival>) -> Result<bool, StoreError> {
-    let Me { osd, instance, .. } = *me;
-    let report = me.report.lock().expect("no thread that holds it panics").clone();
-    match line.ask(&ToMonitor::Ping { osd, instance, report })? {
-        FromMonitor::Clean(groups) if !groups.is_empty() => {
-            return Ok(arrivals.send(Arrival::Clean(groups)).is_ok());
-        }
-        FromMonitor::Refused(_) => {
-            if let FromMonitor::Refused(why) = line.ask(&me.boot(0))? {
+            Heard::Refused(why) => {
                 // Its directory was given up while it was away: nobody counts on it any more.
                 eprintln!("error: {why}");
                 std::process::exit(1);
             }
         }
-        _ => {}
     }
-    Ok(true)
 }
 
 #[cfg(test)]
@@ -222,6 +222,9 @@ mod tests {
     use std::sync::mpsc::sync_channel;
 
     use super::*;
+    use crate::identity::Shown;
+
+    const PING: Duration = Duration::from_nanos(line::PING.as_ns());
 
     /// A monitor that lets every daemon in, and after it has left refuses its pings, as the real one does.
     fn monitor(stream: TcpStream, key: &ClusterKey, asked: &Sender<ToMonitor>, has_left: &Mutex<bool>) {
@@ -264,12 +267,14 @@ mod tests {
         let me = Me {
             home,
             key,
-            osd: 0,
-            instance: 9,
-            address: "nowhere".to_owned(),
             ways: Ways::direct(),
             report: Arc::default(),
-            shown: Shown::of_stranger(1),
+            registers: line::Me {
+                osd: 0,
+                instance: 9,
+                address: "nowhere".to_owned(),
+                shown: Shown::of_stranger(1),
+            },
         };
         let (arrivals, _incoming) = sync_channel(16);
         let (monitor, unregistered) = prepared(me);

@@ -1,11 +1,13 @@
 //! Project rules that the compiler does not check: which crate may use which (`layers`), what the
 //! dependencies may be (`dependencies`) and that each is compiled once (`features`), the form of source
 //! files (`form`) and their words (`words`), that studies stand alone (`rooms`), that libraries hide what no
-//! other crate uses (`public`), and that each law of the code has a test that breaks it (`laws`). Each rule
-//! is a plain function over plain values, so that its own tests plant a fault and check that it is found; the
-//! tests in this file then apply it to the checkout.
+//! other crate uses (`public`), that the cores of the store have no clock and no socket (`cores`), and that
+//! each law of the code has a test that breaks it (`laws`). Each rule is a plain function over plain values,
+//! so that its own tests plant a fault and check that it is found; the tests in this file then apply it to
+//! the checkout.
 
 mod circles;
+mod cores;
 mod dependencies;
 mod features;
 mod form;
@@ -50,6 +52,13 @@ fn dependencies_have_the_same_features_in_every_build() {
     let (all, each) = features::read(&root, &names);
     assert!(all.len() >= 100 && each.len() == names.len(), "cargo tree named only {} packages", all.len());
     expect_none("dependencies would be compiled twice", &features::faults(&all, &each));
+}
+
+#[test]
+fn the_cores_of_the_store_have_no_clock_and_no_socket() {
+    let files = tree::all(&tree::root());
+    let faults: Vec<String> = files.iter().flat_map(cores::faults).chain(cores::missing(&files)).collect();
+    expect_none("faults of cores", &faults);
 }
 
 #[test]

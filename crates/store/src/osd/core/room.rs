@@ -4,42 +4,31 @@
 //! add to the disk wait. Reads and removals continue, and the space of removed objects is returned to the
 //! file system.
 
-use std::collections::VecDeque;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
-
 use towtank_replication::{Input, Operation, RequestId, Reserver, Token};
+use towtank_units::{SimSpan, SimTime};
 
-use super::Core;
-use crate::clock::now;
+use super::{Core, Effect};
 use crate::content::Encoded;
 use crate::engine::Engine;
 use crate::space::Space;
 
 /// The least time between two merges of all tables.
-const RECLAIM: Duration = Duration::from_secs(2);
+const RECLAIM: SimSpan = SimSpan::from_secs(2);
 
 /// The space on this daemon's disk.
 pub(super) struct Room {
     pub(super) space: Space,
     pub(super) is_full: bool,
-    reclaims: Arc<AtomicBool>,
-    reclaimed: Instant,
+    pub(super) is_reclaiming: bool,
+    reclaimed: SimTime,
     /// The number of transactions when space was last reclaimed.
     transactions: u64,
 }
 
 impl Room {
-    pub(super) fn of(engine: &Engine) -> Room {
+    pub(super) fn of(engine: &Engine, now: SimTime) -> Room {
         let space = engine.space();
-        Room {
-            space,
-            is_full: space.is_full(false),
-            reclaims: Arc::default(),
-            reclaimed: now(),
-            transactions: 0,
-        }
+        Room { space, is_full: space.is_full(false), is_reclaiming: false, reclaimed: now, transactions: 0 }
     }
 
     /// A reserver of backfill slots that rejects backfills which would fill the disk.
@@ -51,7 +40,7 @@ impl Room {
     }
 }
 
-impl Core {
+impl<D> Core<D> {
     /// Checks how much space is left. On a full disk, space is reclaimed after each change.
     pub(super) fn look_at_room(&mut self) {
         let was_full = self.room.is_full;
@@ -61,20 +50,15 @@ impl Core {
         let Space { free_bytes, total_bytes } = self.room.space;
         if self.room.is_full != was_full {
             let word = if self.room.is_full { "full" } else { "no longer full" };
-            println!("the disk is {word}: {free_bytes} of {total_bytes} bytes are free");
+            self.say(format!("the disk is {word}: {free_bytes} of {total_bytes} bytes are free"));
         }
-        let is_due = now().duration_since(self.room.reclaimed) >= RECLAIM
+        let is_due = self.now.since(self.room.reclaimed) >= RECLAIM
             && self.room.transactions != self.counters.transactions;
-        if self.room.is_full && is_due && !self.room.reclaims.swap(true, Ordering::Relaxed) {
+        if self.room.is_full && is_due && !self.room.is_reclaiming {
             self.room.transactions = self.counters.transactions;
-            self.room.reclaimed = now();
-            let (engine, reclaims) = (self.engine.clone(), Arc::clone(&self.room.reclaims));
-            std::thread::spawn(move || {
-                if let Err(error) = engine.reclaim() {
-                    eprintln!("disk space cannot be reclaimed: {error}");
-                }
-                reclaims.store(false, Ordering::Relaxed);
-            });
+            self.room.reclaimed = self.now;
+            self.room.is_reclaiming = true;
+            self.effects.push(Effect::Reclaim);
         }
     }
 
@@ -84,7 +68,7 @@ impl Core {
         let Some((map, _)) = self.maps.last() else { return Vec::new() };
         let is_full = |osd: &u32| {
             let is_marked = map.osds.get(osd).is_some_and(|state| state.is_full);
-            is_marked || (*osd == self.me.osd && self.room.is_full)
+            is_marked || (*osd == self.osd && self.room.is_full)
         };
         held.holders.iter().copied().filter(is_full).collect()
     }
@@ -114,7 +98,7 @@ impl Core {
     }
 
     /// Continues recovery of groups in which no disk is full any more.
-    pub(super) fn go_on(&mut self, inputs: &mut VecDeque<(u32, Input<Encoded>)>) {
+    pub(super) fn go_on(&mut self) {
         let stalled = self.groups.iter().filter(|(_, held)| !held.stalled.is_empty());
         let groups: Vec<u32> = stalled.map(|(group, _)| *group).collect();
         for group in groups {
@@ -122,7 +106,7 @@ impl Core {
                 continue;
             }
             let held = self.groups.get_mut(&group).expect("it was just there");
-            inputs.extend(held.stalled.drain(..).map(|token| (group, Input::Done(token))));
+            self.inputs.extend(held.stalled.drain(..).map(|token| (group, Input::Done(token))));
         }
     }
 }

@@ -15,10 +15,10 @@ use crate::engine::{ObjectHead, Table, Transaction, name_bytes, read};
 /// The number of objects removed per transaction.
 const OBJECTS_AT_ONCE: usize = 256;
 
-impl Core {
+impl<D> Core<D> {
     /// Groups that this daemon holds but should not, with the interval that each knows.
     pub(super) fn strays(&self) -> Vec<(u32, Epoch)> {
-        let is_stray = |holders: &[u32]| !holders.is_empty() && !holders.contains(&self.me.osd);
+        let is_stray = |holders: &[u32]| !holders.is_empty() && !holders.contains(&self.osd);
         let strays = self.groups.iter().filter(|(_, held)| is_stray(&held.holders));
         strays.map(|(group, held)| (*group, held.replica.durable().epoch)).collect()
     }
@@ -28,7 +28,7 @@ impl Core {
         &mut self,
         clean: Vec<(u32, Epoch)>,
         transaction: &mut Transaction<'_>,
-        turn: &Turn,
+        turn: &Turn<D>,
     ) {
         let strays = self.strays();
         for (group, interval) in clean {
@@ -36,7 +36,7 @@ impl Core {
             if !strays.contains(&(group, interval)) || turn.touched.contains(&group) {
                 continue;
             }
-            println!("group {group} is clean elsewhere: its leftovers here are removed");
+            self.say(format!("group {group} is clean elsewhere: its leftovers here are removed"));
             self.groups.remove(&group);
             self.damaged.remove(&group);
             self.early.remove(&group);
@@ -73,7 +73,7 @@ impl Core {
         group: u32,
         (from, message): (DeviceId, Message<Encoded>),
         transaction: &mut Transaction<'_>,
-        turn: &mut Turn,
+        turn: &mut Turn<D>,
     ) {
         if group >= self.settings.groups {
             return;

@@ -2,18 +2,15 @@
 
 use towtank_replication::{Config, Durable, Epoch};
 
-use super::Core;
-use crate::StoreError;
-use crate::clock::now;
+use super::{Core, Effect};
 
-impl Core {
+impl<D> Core<D> {
     /// Notes that the last transaction is synced, once the device has been idle for a moment.
-    pub(super) fn mark_if_idle(&mut self) -> Result<(), StoreError> {
-        if self.mark_at.is_some_and(|at| at <= now()) {
+    pub(super) fn mark_if_idle(&mut self) {
+        if self.mark_at.is_some_and(|at| at <= self.now) {
             self.mark_at = None;
-            self.engine.mark()?;
+            self.effects.push(Effect::Mark);
         }
-        Ok(())
     }
 
     /// The state of a group that is new here. If the end of the journal was undecided, the group may have
@@ -35,16 +32,15 @@ impl Core {
 
     /// Forgets what was cut off, once all groups know what was acknowledged. Groups that began there are
     /// known from the maps up to the one that names this start.
-    pub(super) fn decide_if_all_know(&mut self) -> Result<(), StoreError> {
+    pub(super) fn decide_if_all_know(&mut self) {
         let names_this_start = |(map, _): &(crate::map::ClusterMap, _)| {
-            map.osds.get(&self.me.osd).is_some_and(|osd| osd.is_up && osd.instance == self.me.instance)
+            map.osds.get(&self.osd).is_some_and(|osd| osd.is_up && osd.instance == self.instance)
         };
         let is_open = !self.undecided().is_empty() || !self.maps.iter().any(names_this_start);
         if self.is_undecided && !is_open {
-            self.engine.decide()?;
+            self.effects.push(Effect::Decide);
             self.is_undecided = false;
-            println!("the end of the journal is decided: all groups know what was acknowledged");
+            self.say("the end of the journal is decided: all groups know what was acknowledged".to_owned());
         }
-        Ok(())
     }
 }

@@ -1,0 +1,159 @@
+//! The faults of a run, drawn before it begins: each has a place in their list, by which it can be left out.
+
+use std::fmt;
+
+use towtank_streams::{Draws, Purpose, Seed, Uniform};
+use towtank_units::{SimSpan, SimTime};
+
+/// What goes wrong, or what an operator does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// A daemon is killed, and started again later.
+    Kill,
+    /// The machine of a daemon loses power, and what was not synced with it.
+    PowerCut,
+    /// All machines lose power, that of the monitor too.
+    PowerCutAll,
+    /// A daemon is stopped by its operator, and started again later.
+    Stop,
+    /// A daemon does not run for a while, and then goes on.
+    Pause,
+    /// The clock of a machine stands still for some milliseconds.
+    ClockStop,
+    /// Two machines do not reach each other.
+    Partition,
+    /// One machine does not reach another, which reaches it.
+    OneWay,
+    /// A machine reaches no other.
+    Isolation,
+    /// Many messages are lost, late, out of order or repeated.
+    Weather,
+    /// The monitor is killed, and started again later.
+    MonitorKill,
+    /// The disk of a device reports an error, and its daemon ends.
+    DiskError,
+    /// The disk of a device is full for a while.
+    Full,
+    /// The disk of a device takes long for each sync.
+    SlowDisk,
+    /// An object on the fragile device is damaged.
+    RotObject,
+    /// The journal of the fragile device is damaged while it does not run.
+    RotJournal,
+    /// The directory of the fragile device is removed, and made again.
+    Empty,
+    /// The directory of a device is an older copy for a while.
+    Older,
+    /// The directories of two devices are swapped for a while.
+    Swapped,
+    /// The fragile device is replaced.
+    Replace,
+    /// The fragile device is declared lost, and replaced later.
+    Lost,
+    /// Objects move off a device, and back later.
+    Out,
+}
+
+impl Kind {
+    /// All kinds.
+    pub const ALL: [Kind; 22] = [
+        Kind::Kill,
+        Kind::PowerCut,
+        Kind::PowerCutAll,
+        Kind::Stop,
+        Kind::Pause,
+        Kind::ClockStop,
+        Kind::Partition,
+        Kind::OneWay,
+        Kind::Isolation,
+        Kind::Weather,
+        Kind::MonitorKill,
+        Kind::DiskError,
+        Kind::Full,
+        Kind::SlowDisk,
+        Kind::RotObject,
+        Kind::RotJournal,
+        Kind::Empty,
+        Kind::Older,
+        Kind::Swapped,
+        Kind::Replace,
+        Kind::Lost,
+        Kind::Out,
+    ];
+
+    /// What it is called in a summary.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Kill => "kills",
+            Kind::PowerCut => "power cuts",
+            Kind::PowerCutAll => "power cuts of all",
+            Kind::Stop => "stops",
+            Kind::Pause => "pauses",
+            Kind::ClockStop => "clocks that stood still",
+            Kind::Partition => "partitions",
+            Kind::OneWay => "one-way partitions",
+            Kind::Isolation => "isolations",
+            Kind::Weather => "times of bad weather",
+            Kind::MonitorKill => "kills of the monitor",
+            Kind::DiskError => "disk errors",
+            Kind::Full => "full disks",
+            Kind::SlowDisk => "slow disks",
+            Kind::RotObject => "rotten objects",
+            Kind::RotJournal => "rotten journals",
+            Kind::Empty => "empty directories",
+            Kind::Older => "older directories",
+            Kind::Swapped => "swapped directories",
+            Kind::Replace => "replaced devices",
+            Kind::Lost => "lost devices",
+            Kind::Out => "devices that were out",
+        }
+    }
+
+    /// Whether it harms what was synced: only the fragile device suffers it.
+    pub(crate) const fn is_harm(self) -> bool {
+        matches!(self, Kind::RotObject | Kind::RotJournal | Kind::Empty | Kind::Replace | Kind::Lost)
+    }
+}
+
+/// A fault of a run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fault {
+    pub at: SimTime,
+    pub kind: Kind,
+    /// A device, and another one where there are two.
+    pub device: u32,
+    pub other: u32,
+    /// How long it lasts.
+    pub span: SimSpan,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Fault { kind, device, other, span, .. } = self;
+        write!(to, "{kind:?} osd.{device} (osd.{other}) for {span}")
+    }
+}
+
+/// The faults of a seed, in the order of their times. Only a fragile device is harmed, if there is one.
+pub(crate) fn drawn(seed: u64, devices: u32, fragile: Option<u32>, until: SimTime) -> Vec<Fault> {
+    let mut draws = Draws::new(Seed(seed), 2, 0);
+    let mut draws = draws.of(Purpose(1));
+    let count = 10 + draws.below(20);
+    let mut faults = Vec::new();
+    for _ in 0..count {
+        let kind = Kind::ALL[draws.below(Kind::ALL.len() as u64) as usize];
+        let (device, other) = (draws.below(devices.into()) as u32, draws.below(devices.into()) as u32);
+        let at = SimTime::from_ns(draws.below(until.as_ns()));
+        let longest = [200, 2_000, 8_000][draws.below(3) as usize];
+        let span = SimSpan::from_ms(1 + draws.below(longest));
+        let device = match fragile {
+            Some(fragile) if kind.is_harm() => fragile,
+            None if kind.is_harm() => continue,
+            _ => device,
+        };
+        faults.push(Fault { at, kind, device, other, span });
+    }
+    faults.sort_by_key(|fault| fault.at);
+    faults
+}

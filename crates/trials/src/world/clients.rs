@@ -1,0 +1,243 @@
+//! Clients: each asks for one thing at a time, repeats it until it is answered, and never asks for anything
+//! else before. What it writes is a number, in the encoding of the store.
+
+use std::collections::BTreeMap;
+
+use towtank_replication::history::Act;
+use towtank_replication::model::{Answered, Object};
+use towtank_replication::{Operation, RequestId};
+use towtank_store::client::asking::Asking;
+use towtank_store::content;
+use towtank_store::frames::{Answer, Ask, FromMonitor, Reply, ToMonitor, Wanted};
+use towtank_store::map::{ClusterMap, Places};
+use towtank_store::names::address;
+use towtank_units::SimSpan;
+
+use super::{Event, Node, Packet, World, decoded, encoded};
+
+/// How long a client is patient: it never gives up.
+const PATIENCE: SimSpan = SimSpan::from_secs(100_000);
+
+/// How long one daemon may take before it is waited for longer.
+const ANSWER_TIME: SimSpan = SimSpan::from_ms(500);
+
+/// How long the monitor may take.
+const MAP_TIME: SimSpan = SimSpan::from_ms(300);
+
+/// What is asked for and not answered.
+#[derive(Debug)]
+struct Open {
+    ask: Ask,
+    name: String,
+    asking: Asking,
+}
+
+#[derive(Debug)]
+enum Step {
+    Thinks,
+    WaitsForAnswer,
+    Rests,
+    WaitsForMap,
+}
+
+#[derive(Debug)]
+pub(super) struct Client {
+    map: Option<(ClusterMap, Places)>,
+    open: Option<Open>,
+    step: Step,
+    /// The event that is due, or the question to the monitor.
+    number: u64,
+    left: u64,
+    /// Whether it reads each object once more, and which is next.
+    reads_on: Option<usize>,
+}
+
+impl Client {
+    pub(super) fn new(_: usize, operations: u64) -> Client {
+        Client { map: None, open: None, step: Step::Thinks, number: 0, left: operations, reads_on: None }
+    }
+
+    /// Whether it has been answered, and asks for nothing more.
+    pub(super) fn is_done(&self) -> bool {
+        self.open.is_none() && self.left == 0
+    }
+
+    /// What it asks for, for a message about what does not end.
+    pub(super) fn asks_for(&self) -> Option<(u32, &str)> {
+        self.open.as_ref().map(|open| (open.ask.group, open.name.as_str()))
+    }
+}
+
+/// The number that was written, if the bytes are of the object and nothing else.
+fn number_in(name: &str, bytes: &[u8]) -> Option<u64> {
+    let (head, data) = content::decode(bytes).ok()?;
+    let number = u64::from_le_bytes(data.get(..8)?.try_into().ok()?);
+    (head.name == name && data == data_of(number)).then_some(number)
+}
+
+fn data_of(number: u64) -> Vec<u8> {
+    let times = if number.is_multiple_of(50) { 1_000 } else { 1 + number % 20 };
+    number.to_le_bytes().repeat(times as usize)
+}
+
+impl World {
+    /// Each client reads every object once more; no other operations follow.
+    pub(super) fn read_all(&mut self) {
+        let names = self.names.len();
+        for client in 0..self.clients.len() {
+            let it = &mut self.clients[client];
+            (it.reads_on, it.left) = (Some(0), if client == 0 { names as u64 } else { 0 });
+            if it.open.is_none() {
+                self.client_at(client, SimSpan::from_ms(1));
+            }
+        }
+    }
+
+    /// No client begins anything further.
+    pub(super) fn end_operations(&mut self) {
+        self.clients.iter_mut().for_each(|client| client.left = 0);
+    }
+
+    fn client_at(&mut self, client: usize, span: SimSpan) {
+        let number = self.give();
+        self.clients[client].number = number;
+        self.after(span, Event::Client { client, number });
+    }
+
+    /// A client's wait is over.
+    pub(super) fn client(&mut self, client: usize, number: u64) {
+        let it = &mut self.clients[client];
+        if it.number != number {
+            return;
+        }
+        match it.step {
+            Step::Thinks => self.think(client),
+            Step::WaitsForAnswer => {
+                if let Some(open) = &mut it.open {
+                    open.asking.timed_out();
+                }
+                self.rest_client(client);
+            }
+            Step::Rests => self.learn_map(client),
+            Step::WaitsForMap => self.attempt(client),
+        }
+    }
+
+    /// Draws the next operation.
+    fn think(&mut self, client: usize) {
+        if self.clients[client].left == 0 || self.clients[client].open.is_some() {
+            return;
+        }
+        self.clients[client].left -= 1;
+        let at = match self.clients[client].reads_on {
+            Some(at) => at,
+            None => self.below(self.names.len() as u64) as usize,
+        };
+        let reads_on = self.clients[client].reads_on.map(|at| at + 1);
+        self.clients[client].reads_on = reads_on;
+        let (name, request) = (self.names[at].clone(), self.request(client));
+        let kind = if reads_on.is_some() { 9 } else { self.below(10) };
+        let content = request.number;
+        let (act, operation) = match kind {
+            0..5 => {
+                let bytes = content::encode(&name, &BTreeMap::new(), &data_of(content));
+                (Act::Set(Some(content)), Operation::Write(bytes))
+            }
+            5 => (Act::Set(None), Operation::Delete),
+            _ => (Act::Read(None), Operation::Read),
+        };
+        let at = address(&name, self.settings.groups);
+        self.judge.ask(request, Object { group: at.group, key: at.key }, act);
+        self.tell(|| format!("client {client} asks {request:?}: {act:?} of {name} in group {}", at.group));
+        let ask = Ask { request, group: at.group, what: Wanted::Object { key: at.key, operation } };
+        let asking = Asking::new(self.now, PATIENCE, ANSWER_TIME);
+        self.clients[client].open = Some(Open { ask, name, asking });
+        self.attempt(client);
+    }
+
+    /// Asks the primary of the map that the client knows.
+    fn attempt(&mut self, client: usize) {
+        let now = self.now;
+        let it = &mut self.clients[client];
+        let Some(open) = &it.open else { return };
+        let Some((map, places)) = &it.map else { return self.learn_map(client) };
+        let Some(primary) = places.map_of(map, open.ask.group).acting.first().copied() else {
+            return self.rest_client(client);
+        };
+        let (wait, bytes) = (open.asking.wait(now), encoded(&open.ask));
+        it.step = Step::WaitsForAnswer;
+        self.client_at(client, wait);
+        self.send(Node::Client(client), Node::Osd(primary.0), Packet::Ask { bytes });
+    }
+
+    fn rest_client(&mut self, client: usize) {
+        let now = self.now;
+        let it = &mut self.clients[client];
+        let rest = it.open.as_mut().and_then(|open| open.asking.rest(now));
+        it.step = Step::Rests;
+        self.client_at(client, rest.unwrap_or(PATIENCE));
+    }
+
+    fn learn_map(&mut self, client: usize) {
+        let after = self.clients[client].map.as_ref().map_or(0, |(map, _)| map.epoch);
+        self.clients[client].step = Step::WaitsForMap;
+        self.client_at(client, MAP_TIME);
+        let (number, bytes) = (self.clients[client].number, encoded(&ToMonitor::Maps { after, wait_ms: 0 }));
+        self.send(Node::Client(client), Node::Monitor, Packet::ToMonitor { number, bytes });
+    }
+
+    pub(super) fn map_for_client(&mut self, client: usize, number: u64, bytes: &[u8]) {
+        let FromMonitor::Maps(maps) = decoded(bytes) else { return };
+        let it = &mut self.clients[client];
+        if let Some(map) = maps.into_iter().next_back()
+            && it.map.as_ref().is_none_or(|(known, _)| known.epoch < map.epoch)
+        {
+            let places = Places::new(&self.settings, &map);
+            it.map = Some((map, places));
+        }
+        if number == it.number {
+            self.attempt(client);
+        }
+    }
+
+    /// An answer of a daemon has arrived.
+    pub(super) fn answered(&mut self, client: usize, bytes: &[u8]) {
+        let Answer { request, reply } = decoded(bytes);
+        let Some(open) = self.clients[client].open.as_ref().filter(|open| open.ask.request == request) else {
+            return;
+        };
+        let name = open.name.clone();
+        let answer = match reply {
+            Reply::Done(version) => Answered::Done(version),
+            Reply::Found(None) => Answered::Read { found: None, as_of: None },
+            Reply::Found(Some((version, bytes))) => match number_in(&name, &bytes) {
+                Some(number) => Answered::Read { found: Some((version, number)), as_of: None },
+                None => return self.wrong(format!("{request:?} found bytes that nobody wrote to {name}")),
+            },
+            // A disk is full, or the group is not ready: it is asked again.
+            Reply::Retry(_) | Reply::Refused(_) => return self.again(client),
+            other => return self.wrong(format!("{request:?} is answered by {other:?}")),
+        };
+        self.end_operation(client, request, answer);
+    }
+
+    fn again(&mut self, client: usize) {
+        if matches!(self.clients[client].step, Step::WaitsForAnswer) {
+            self.rest_client(client);
+        }
+    }
+
+    fn end_operation(&mut self, client: usize, request: RequestId, answer: Answered) {
+        self.tell(|| format!("client {client} is answered {request:?}: {answer:?}"));
+        if let Err(why) = self.judge.answer(request, answer) {
+            return self.wrong(why);
+        }
+        self.outcome.operations += 1;
+        self.mix(request.number);
+        let it = &mut self.clients[client];
+        (it.open, it.step) = (None, Step::Thinks);
+        let pause = [1_000, 20_000, 150_000][self.below(3) as usize];
+        let pause = self.around(pause);
+        self.client_at(client, pause);
+    }
+}

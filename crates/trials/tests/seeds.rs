@@ -1,0 +1,98 @@
+//! Runs of the whole store by seed: nothing is lost, the same seed gives the same run, and broken rules are
+//! noticed.
+
+use std::sync::Mutex;
+
+use towtank_replication::Planted as Protocol;
+use towtank_store::monitor::state::Planted as Monitor;
+use towtank_store::osd::line::Planted as Line;
+use towtank_trials::planted::{Planted, Shell};
+use towtank_trials::seeds::{Plan, Summary, run, run_all, shrunk};
+
+/// The runs of the test without a number in the environment.
+const SEEDS: u64 = 150;
+
+fn plan(seed: u64, planted: Option<Planted>) -> Plan {
+    Plan { seed, only: None, planted, traces: false }
+}
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().expect("a number"))
+}
+
+#[test]
+fn seeds_lose_nothing_and_end_clean() {
+    let (first, count) = (number("SEEDS_FROM").unwrap_or(1), number("SEEDS").unwrap_or(SEEDS));
+    let found = Mutex::new((Summary::new(), Vec::new()));
+    run_all(first..=first + count - 1, &|seed| plan(seed, None), &|| false, &|seed, outcome| {
+        let (summary, faults) = &mut *found.lock().expect("no thread panics");
+        summary.add(&outcome);
+        faults.extend(outcome.fault.map(|fault| (seed, fault)));
+    });
+    let (summary, mut faults) = found.into_inner().expect("no thread panics");
+    println!("{:.1} hours: {summary:?}", summary.hours());
+    assert!(summary.operations > 200 * count, "clients are answered: {summary:?}");
+    // Losses must stay the rare exception: otherwise they would hide that groups wait for ever.
+    assert!(summary.with_loss <= 2 + count / 200, "{} runs ended with a loss", summary.with_loss);
+    faults.sort();
+    faults.iter().for_each(|(seed, fault)| println!("seed {seed}: {fault}"));
+    if let Some((seed, fault)) = faults.first() {
+        let left: Vec<String> = shrunk(&plan(*seed, None)).iter().map(ToString::to_string).collect();
+        panic!("{fault}\ntowtank store simulate --seed {seed} --faults {} --trace", left.join(","));
+    }
+}
+
+#[test]
+fn a_seed_gives_the_same_run() {
+    for seed in 1..6 {
+        let [first, second] = [(), ()].map(|()| run(&plan(seed, None)));
+        assert_eq!(first.digest, second.digest, "seed {seed}");
+        assert_eq!((first.messages, first.span), (second.messages, second.span), "seed {seed}");
+        assert_ne!(first.digest, run(&plan(seed + 1, None)).digest);
+    }
+}
+
+/// Each rule with the first seed that notices it. With `PLANTED_SEEDS=n` so many are tried anew.
+const NOTICED: &[(Planted, u64)] = &[
+    (Planted::Shell(Shell::DeliversGaps), 1),
+    (Planted::Shell(Shell::TakenUnseen), 1),
+    (Planted::Shell(Shell::HalfApplied), 3),
+    (Planted::Monitor(Monitor::LetsAnyoneIn), 4),
+    (Planted::Monitor(Monitor::CleanUnseen), 17),
+    (Planted::Line(Line::SpeaksAfterLeaving), 2),
+    (Planted::Protocol(Protocol::ForgetsIntervals), 4),
+    (Planted::Protocol(Protocol::AnswersEarly), 2),
+    (Planted::Protocol(Protocol::ForgetsRequests), 2),
+    (Planted::Protocol(Protocol::KeepsDivergent), 5),
+    (Planted::Protocol(Protocol::KeepsCursor), 5),
+    (Planted::Protocol(Protocol::TreeMissesRecovery), 3),
+    (Planted::Protocol(Protocol::KeepsSlot), 5),
+];
+
+/// The first of so many seeds that notices a rule, and how.
+fn first_noticed(planted: Planted, most: u64) -> Option<(u64, String)> {
+    let found = Mutex::new(None::<(u64, String)>);
+    let is_found = || found.lock().expect("no thread panics").is_some();
+    run_all(1..=most, &|seed| plan(seed, Some(planted)), &is_found, &|seed, outcome| {
+        let mut found = found.lock().expect("no thread panics");
+        if let Some(fault) = outcome.fault
+            && found.as_ref().is_none_or(|(other, _)| seed < *other)
+        {
+            *found = Some((seed, fault));
+        }
+    });
+    found.into_inner().expect("no thread panics")
+}
+
+#[test]
+fn broken_rules_are_noticed() {
+    if let Some(most) = number("PLANTED_SEEDS") {
+        NOTICED.iter().for_each(|(planted, _)| println!("{planted:?}: {:?}", first_noticed(*planted, most)));
+        return;
+    }
+    for (planted, seed) in NOTICED {
+        let outcome = run(&plan(*seed, Some(*planted)));
+        assert!(outcome.fault.is_some(), "{planted:?} is not noticed with seed {seed}");
+        assert_eq!(run(&plan(*seed, None)).fault, None, "seed {seed} without {planted:?}");
+    }
+}
