@@ -362,10 +362,7 @@ impl Recovery<'_> {
             found.unwritten = ledger.unwritten();
             found.below_min_size = found.below_min_size.max(planned.below_min_size);
             found.below.push((moment, planned.below_min_size));
-            let fails = self.struck.iter().any(|struck| SimTime::ZERO.saturating_add(struck.at) == moment);
-            if self.affected.grouped && (fails || found.short.is_empty()) {
-                found.short.push((moment, ledger.short(&standing)));
-            }
+            self.note_short((&ledger, &standing), moment, &mut found);
             found.stuck = planned.stuck;
             if found.unfinished > 0 && planned.jobs.is_empty() {
                 found.dropped = Some(moment);
@@ -405,6 +402,19 @@ impl Recovery<'_> {
             self.quiet(&mut found, simulator)?;
         }
         Ok(found)
+    }
+
+    /// Which groups lack a part at the beginning, and after each failure.
+    fn note_short(
+        &self,
+        (ledger, standing): (&Ledger<'_>, &Standing),
+        moment: SimTime,
+        found: &mut Recovered,
+    ) {
+        let fails = self.struck.iter().any(|struck| SimTime::ZERO.saturating_add(struck.at) == moment);
+        if self.affected.grouped && (fails || found.short.is_empty()) {
+            found.short.push((moment, ledger.short(standing)));
+        }
     }
 
     /// What fails and comes back at a moment, and how the devices stand then.

@@ -160,8 +160,8 @@ pub(crate) fn report(
     laws::hold(report).map(|report| Some((report, points)))
 }
 
-/// The verdict of a report of which runs are missing, with whether any is done. What is safe in those that are
-/// done may not be so in the others, and where none is done nothing is known.
+/// The verdict of a report of which runs are missing, with whether any is done. What is safe in those that
+/// are done may not be so in the others, and where none is done nothing is known.
 fn of_part(verdict: Standing, any_done: Option<bool>) -> Standing {
     match (any_done, verdict.status()) {
         (Some(false), _) => Standing::new(Status::Unknown, "no run was finished"),

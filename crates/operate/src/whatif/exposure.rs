@@ -141,6 +141,34 @@ impl Exposure {
     }
 }
 
+/// What is at risk in one recovery.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Risk {
+    /// The most bytes of objects with nothing to spare at one moment.
+    pub one_bytes: u64,
+    /// The probability that further failures lose data.
+    pub loss: f64,
+}
+
+/// What is at risk in drawn orders.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct AtRisk {
+    /// How many of them leave objects with a single copy.
+    pub single: usize,
+    /// The most of each.
+    pub worst: Risk,
+}
+
+impl AtRisk {
+    /// The same with one order more.
+    #[must_use]
+    pub(super) fn with(self, one: Risk) -> AtRisk {
+        let worst =
+            Risk { one_bytes: self.worst.one_bytes.max(one.one_bytes), loss: self.worst.loss.max(one.loss) };
+        AtRisk { single: self.single + usize::from(one.one_bytes > 0), worst }
+    }
+}
+
 /// What by itself would lose data.
 #[derive(Clone, Debug, Default)]
 struct Critical {
@@ -149,7 +177,8 @@ struct Critical {
 }
 
 impl Critical {
-    /// Adds, of a group on these devices, the ones without which, and without whose server, too little is left.
+    /// Adds, of a group on these devices, the ones without which, and without whose server, too little is
+    /// left.
     fn add(&mut self, live: &[DeviceId], data: usize, hardware: &Hardware) {
         let without = |device: DeviceId| live.iter().filter(|other| **other != device).count();
         self.devices.extend(live.iter().copied().filter(|device| without(*device) < data));

@@ -10,11 +10,11 @@ use towtank_report::{Outcome, Warning, human};
 use towtank_units::{Percent, SimSpan, SimTime};
 
 use super::case::Ready;
-use super::exposure::Exposure;
+use super::exposure::{AtRisk, Exposure};
 use super::halted::{self, Halted};
 use super::noticed::{self, Noticed};
 use super::orders::{self, Orders};
-use super::risk::{self, Orders as AtRisk, Risk, Worse};
+use super::risk::{self, Worse};
 use super::speeds::{self, Spread, Stopped};
 use super::stages::DownAndIn;
 use super::steps::{self, Made};
@@ -173,7 +173,7 @@ pub(super) fn with(
     let recovery = ready.real.recovery(staged, context);
     // A lower limit of the user leaves the orders as they are.
     let exact_objects = ready.exact_objects().max(estimate::exact_usually(&staged.affected));
-    let risk = |recovered: &Recovered| Risk::of(ready, recovered);
+    let risk = |recovered: &Recovered| risk::of(ready, recovered);
     let drawn = context
         .within(0.0..ORDERS_SHARE, |context| orders::draw(&recovery, exact_objects, &risk, context))?;
     let recovery = match drawn {
@@ -194,8 +194,7 @@ fn in_order(
     (recovery, drawn): (Recovery<'_>, Option<(Orders, AtRisk)>),
     context: &RunContext<'_>,
 ) -> Result<Replicate<Seen>, StudyError> {
-    let staged = &ready.staged;
-    let (orders, at_risk) = (drawn.map(|(orders, _)| orders), drawn.map(|(_, at_risk)| at_risk));
+    let (orders, at_risk) = drawn.unzip();
     let permille = speeds::permille(ready, &moves);
     // The recoveries with slower and with faster disks take as many events as the one before the trials.
     let own = levers::own_share(context);
@@ -216,7 +215,7 @@ fn in_order(
     let beside =
         beside(ready, &recovered, &moves, note.into_iter().chain(estimate.as_ref().map(Estimate::note)));
     let start = ready.start.as_secs_f64();
-    count_from_the_change(&mut tried, staged, start);
+    count_from_the_change(&mut tried, &ready.staged, start);
     let (work, survivors) = work(ready, (&recovered, &moves), (&resources, &tried));
     let asked = (&ready.scenario, ready.start);
     let steps = steps::made(ready.way.as_ref(), asked, models, estimate.as_ref(), context)?;
@@ -240,14 +239,13 @@ fn in_order(
         paced: ready.real.paced(),
         stays_in: noticed::stays_in(&recovery),
     };
-    let exposure = risk::exposure(ready, &recovered);
-    let slower = spread.as_ref().and_then(|spread| spread.as_ref().ok()).map(|speeds| speeds.slower);
+    let (exposure, worse) = at_risk_of(ready, &recovered, at_risk, spread.as_ref());
     let seen = Seen {
         moves,
-        worse: Worse::than(&exposure, at_risk.zip(orders.map(|orders| orders.drawn)), slower),
         exposure,
+        worse,
         recovered,
-        fails: !staged.struck.is_empty(),
+        fails: !ready.staged.struck.is_empty(),
         affected: affected(ready),
         survivors,
         spread,
@@ -259,6 +257,19 @@ fn in_order(
         waits: waits::waits(ready, &recovery),
     };
     Ok(Replicate { seen: Ok(seen), beside })
+}
+
+/// What is at risk, and where it is more: in other orders, and with slower disks, where these were tried.
+fn at_risk_of(
+    ready: &Ready,
+    recovered: &Recovered,
+    orders: Option<AtRisk>,
+    spread: Option<&Spread>,
+) -> (Exposure, Worse) {
+    let exposure = risk::exposure(ready, recovered);
+    let slower = spread.and_then(|spread| spread.as_ref().ok()).map(|speeds| speeds.slower);
+    let worse = Worse::than(&exposure, (orders, orders::DRAWN), slower);
+    (exposure, worse)
 }
 
 /// The trials, where they are made.

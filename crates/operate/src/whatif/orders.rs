@@ -14,7 +14,7 @@ use towtank_study::{RunContext, StudyError};
 
 use towtank_recovery::running;
 
-use super::risk::{Orders as AtRisk, Risk};
+use super::exposure::{AtRisk, Risk};
 
 /// How many orders are drawn: an odd number, so that one of them has the median time.
 pub(super) const DRAWN: usize = 17;
@@ -43,8 +43,8 @@ pub struct Orders {
     pub share: f64,
 }
 
-/// Draws orders: the seed of the one with the median time, how the others differ, and what is at risk in them. None where chance has
-/// no part in the order, little is copied, or the user stopped it.
+/// Draws orders: the seed of the one with the median time, how the others differ, and what is at risk in
+/// them. None where chance has no part in the order, little is copied, or the user stopped it.
 ///
 /// # Errors
 /// When the model fails.

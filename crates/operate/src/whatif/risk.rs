@@ -7,28 +7,18 @@ use towtank_report::human;
 use towtank_units::SimTime;
 
 use super::case::Ready;
-use super::exposure::Exposure;
+use super::exposure::{AtRisk, Exposure, Risk};
 
-/// What is at risk in one recovery.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Risk {
-    /// The most bytes of objects with nothing to spare at one moment.
-    pub one_bytes: u64,
-    /// The probability that further failures lose data.
-    pub loss: f64,
-}
-
-impl Risk {
-    /// Of a recovery in which something fails later; else it is the same whatever the order and the speed.
-    pub(super) fn of(ready: &Ready, recovered: &Recovered) -> Risk {
-        if recovered.short.len() < 2 {
-            return Risk::default();
-        }
-        let exposure = exposure(ready, recovered);
-        let until = [0, 1].map(|spare| until(recovered, spare, ready.start.as_secs_f64()));
-        let loss = exposure.loss(ready.scenario.failure_rate, (until[0], until[1]));
-        Risk { one_bytes: exposure.one_bytes, loss }
+/// What is at risk in a recovery in which something fails later; else it is the same whatever the order and
+/// the speed.
+pub(super) fn of(ready: &Ready, recovered: &Recovered) -> Risk {
+    if recovered.short.len() < 2 {
+        return Risk::default();
     }
+    let exposure = exposure(ready, recovered);
+    let until = [0, 1].map(|spare| until(recovered, spare, ready.start.as_secs_f64()));
+    let loss = exposure.loss(ready.scenario.failure_rate, (until[0], until[1]));
+    Risk { one_bytes: exposure.one_bytes, loss }
 }
 
 /// What is at risk in the worst moment.
@@ -60,10 +50,14 @@ pub struct Worse {
 impl Worse {
     /// Compared with the recovery that is shown: orders of groups, of which some leave single copies where it
     /// leaves none, and slower disks.
-    pub(super) fn than(shown: &Exposure, orders: Option<(Orders, usize)>, slower: Option<Risk>) -> Worse {
+    pub(super) fn than(
+        shown: &Exposure,
+        (orders, drawn): (Option<AtRisk>, usize),
+        slower: Option<Risk>,
+    ) -> Worse {
         let mut worse = Worse::default();
         let bytes = |bytes: u64| human::quantity(bytes as f64, "bytes");
-        if let Some((Orders { single, worst }, drawn)) = orders {
+        if let Some(AtRisk { single, worst }) = orders {
             worse.loss = worse.loss.max(worst.loss);
             if shown.one_bytes == 0 && single > 0 {
                 worse.said.push(format!(
@@ -83,24 +77,5 @@ impl Worse {
             }
         }
         worse
-    }
-}
-
-/// What is at risk in drawn orders.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Orders {
-    /// How many of them leave objects with a single copy.
-    pub single: usize,
-    /// The most of each.
-    pub worst: Risk,
-}
-
-impl Orders {
-    /// The same with one order more.
-    #[must_use]
-    pub(super) fn with(self, one: Risk) -> Orders {
-        let worst =
-            Risk { one_bytes: self.worst.one_bytes.max(one.one_bytes), loss: self.worst.loss.max(one.loss) };
-        Orders { single: self.single + usize::from(one.one_bytes > 0), worst }
     }
 }

@@ -9,7 +9,8 @@ use towtank_study::{RunContext, StudyError};
 use towtank_units::SimTime;
 
 use super::case::Ready;
-use super::risk::Risk;
+use super::exposure::Risk;
+use super::risk;
 use super::steps;
 use crate::preview::moves::Moves;
 
@@ -75,6 +76,6 @@ pub(super) fn spread(
     Ok(Some(if stopped {
         Err(Stopped)
     } else {
-        Ok(Speeds { ends: [ends(&slow), ends(&fast)], slower: Risk::of(ready, &slow) })
+        Ok(Speeds { ends: [ends(&slow), ends(&fast)], slower: risk::of(ready, &slow) })
     }))
 }

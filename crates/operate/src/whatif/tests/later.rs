@@ -331,8 +331,8 @@ fn a_recovery_beyond_the_end_of_time_is_an_error() {
     );
 }
 
-/// What is rebuilt before the next failure is not missing then. Two failures at once leave single copies; a day
-/// apart they do not, and so they lose data less likely.
+/// What is rebuilt before the next failure is not missing then. Two failures at once leave single copies;
+/// days apart they do not, and so they lose data less likely.
 #[test]
 fn failures_far_apart_do_not_add_up() {
     let seen = |gap: &str| {

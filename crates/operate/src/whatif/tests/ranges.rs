@@ -7,7 +7,7 @@ use towtank_streams::{Draws, Purpose, Uniform as _};
 use super::coarse::{Cluster, ready};
 use super::*;
 use crate::whatif::orders;
-use crate::whatif::risk::Risk;
+use crate::whatif::risk;
 
 /// Other orders of each cluster.
 const OTHERS: u32 = 60;
@@ -43,7 +43,7 @@ impl Times {
         let ready = ready(cluster, &text);
         let context = RunContext::alone(Seed(u64::from(turn)), 0);
         let recovery = Recovery { quiet: false, ..ready.real.recovery(&ready.staged, &context) };
-        let risk = |recovered: &Recovered| Risk::of(&ready, recovered);
+        let risk = |recovered: &Recovered| risk::of(&ready, recovered);
         let (middle, found, _) = orders::draw(&recovery, u64::MAX, &risk, &context).unwrap()?;
         let time =
             |seed: Seed| orders::with_ties(&recovery, seed).run(&context).unwrap().last().as_secs_f64();
