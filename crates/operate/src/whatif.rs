@@ -12,8 +12,10 @@
 //! - `case`: the cluster before, after, and in the end;
 //! - `stages`: the map over time, with devices that are down and are marked out;
 //! - `later`: later changes, and devices that come back;
-//! - `exposure`: what further failures would lose; `unavailable`: what waits for devices that are down;
-//!   `halted`: what flags stop; `waits`: what keeps in what is down;
+//! - `orders`: drawn orders of groups; `speeds`: slower and faster disks;
+//! - `exposure`: what further failures would lose; `risk`: the same in other orders and with slower disks;
+//!   `unavailable`: what waits for devices that are down; `halted`: what flags stop; `waits`: what keeps in
+//!   what is down; `noticed`: when failures are detected;
 //! - `moves_only`: the same where only what moves is asked;
 //! - `observed`, `measures`: one replicate and its measures;
 //! - `answer`, `present`: the answer in words, tables and figures.
