@@ -121,9 +121,9 @@ mod tests {
     fn limits_of_fill_that_are_out_of_order_are_named() {
         assert_eq!(of_dump(&dump("", r#","backfillfull_ratio":0.95"#), "osds"), []);
         let said = texts(of_dump(&dump("", r#","backfillfull_ratio":0.97"#), "osds"));
-        assert!(said[0].contains("nearfull 0.85, backfillfull 0.97, full 0.95"), "{said:?}");
+        assert!(said[0].contains("nearfull 85 %, backfillfull 97 %, full 95 %"), "{said:?}");
         let said = texts(of_dump(&dump("", r#","nearfull_ratio":0.92"#), "osds"));
-        assert!(said[0].contains("nearfull 0.92, backfillfull 0.9, full 0.95"), "{said:?}");
+        assert!(said[0].contains("nearfull 92 %, backfillfull 90 %, full 95 %"), "{said:?}");
     }
 
     #[test]
