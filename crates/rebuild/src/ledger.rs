@@ -211,8 +211,8 @@ impl<'a> Ledger<'a> {
     }
 
     /// For each device, the bytes that it holds beyond those before any failure.
-    #[must_use]
-    pub fn gained(&self) -> &[u64] {
+    #[cfg(test)]
+    fn gained(&self) -> &[u64] {
         &self.gained
     }
 
@@ -346,7 +346,7 @@ impl<'a> Ledger<'a> {
         let mut homes = affected.homes.as_ref().map(|homes| homes.with_out(changes, &out));
         let mut drafted = self.draft_with_room(standing, homes.as_deref_mut());
         drafted.orders.iter_mut().for_each(|turns| turns.sort_unstable());
-        let Drafted { orders, stuck, below_min_size, .. } = drafted;
+        let Drafted { orders, stuck, below_min_size } = drafted;
         let records = self.affected.records() as u64;
         assert!(below_min_size <= records, "{below_min_size} of {records} records are below min_size");
         assert!(stuck.objects() <= self.lacking(), "more objects are stuck than lack a copy");

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use super::*;
 
 /// Two groups of ten objects where the map wants them, and a device that holds both.
-fn settled() -> ([[u32; 3]; 2], u32) {
+pub(super) fn settled() -> ([[u32; 3]; 2], u32) {
     let all = HELD.iter().flat_map(|first| HELD.iter().map(|second| [*first, *second]));
     let is_settled =
         |held: &[[u32; 3]; 2]| value(&outcome(&Whatif, four(held, None), FOUR), "moved_bytes") == 0.0;

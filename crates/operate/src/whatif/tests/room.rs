@@ -1,24 +1,16 @@
 //! Devices that have no room, and what counts on it.
 
+use super::later::settled;
 use super::*;
-
-/// Two groups of ten objects where the map wants them, and the device that each leaves out: two different
-/// ones.
-fn settled() -> ([[u32; 3]; 2], [u32; 2]) {
-    let all = HELD.iter().flat_map(|first| HELD.iter().map(|second| [*first, *second]));
-    let is_settled =
-        |held: &[[u32; 3]; 2]| value(&outcome(&Whatif, four(held, None), FOUR), "moved_bytes") == 0.0;
-    let held = all.into_iter().find(is_settled).expect("the map wants the groups somewhere");
-    let left_out =
-        held.map(|group| (0..4).find(|osd| !group.contains(osd)).expect("one of four is left out"));
-    assert_ne!(left_out[0], left_out[1], "the two groups are on the same devices");
-    (held, left_out)
-}
 
 /// The first group is to move from `middle` to `last`, the second one to `middle`, which has room for it once
 /// the first has left: from `last` if they change places, or from another one. `last` has room or not.
 fn chain(has_room: bool, swap: bool, (more, later): (&str, &str)) -> Outcome {
-    let (held, [last, middle]) = settled();
+    let (held, _) = settled();
+    let left_out =
+        held.map(|group| (0..4).find(|osd| !group.contains(osd)).expect("one of four is left out"));
+    let [last, middle] = left_out;
+    assert_ne!(last, middle, "the two groups are on the same devices");
     let from = held[1].into_iter().find(|osd| (*osd == last) == swap).expect("a group has three devices");
     let Folder(mut files) = four(&held, None);
     let node = |osd: u32| {
