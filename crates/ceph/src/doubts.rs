@@ -29,13 +29,13 @@ pub(crate) fn of_dump(dump: &OsdDump, file: &str) -> Vec<Warning> {
             )));
         }
     }
-    let FillLimits { nearfull, backfillfull, full } = FillLimits::of(dump);
+    let FillLimits { nearfull, backfillfull, full } = FillLimits::written(dump);
     if nearfull > backfillfull || backfillfull > full {
         let percent = |share: f64| format!("{} %", (share * 1e4).round() / 100.0);
         let [nearfull, backfillfull, full] = [nearfull, backfillfull, full].map(percent);
         said.push(Warning::unknown(format!(
             "the limits of fill of `{file}` are out of order (OSD_OUT_OF_ORDER_FULL): nearfull {nearfull}, backfillfull \
-             {backfillfull}, full {full}; each is taken as it is"
+             {backfillfull}, full {full}; devices take each for at least as high as the one below it"
         )));
     }
     said
@@ -124,6 +124,11 @@ mod tests {
         assert!(said[0].contains("nearfull 85 %, backfillfull 97 %, full 95 %"), "{said:?}");
         let said = texts(of_dump(&dump("", r#","nearfull_ratio":0.92"#), "osds"));
         assert!(said[0].contains("nearfull 92 %, backfillfull 90 %, full 95 %"), "{said:?}");
+        // By what devices go, then.
+        let limits = |key: &str| FillLimits::of(&dump("", key));
+        assert_eq!(limits(r#","nearfull_ratio":0.92"#).backfillfull, 0.92);
+        assert_eq!(limits(r#","nearfull_ratio":0.97"#).full, 0.97);
+        assert_eq!(limits(r#","backfillfull_ratio":0.97"#).full, 0.97);
     }
 
     #[test]

@@ -48,9 +48,17 @@ impl Default for FillLimits {
 }
 
 impl FillLimits {
-    /// The limits of a dump; Ceph's defaults where it has none.
+    /// The limits by which the daemons go; Ceph's defaults where a dump has none. A device takes each limit
+    /// for at least as high as the one below it (`OSDService::recalc_full_state`, 12 to 21).
     #[must_use]
     pub fn of(dump: &OsdDump) -> Self {
+        let Self { nearfull, backfillfull, full } = Self::written(dump);
+        let backfillfull = backfillfull.max(nearfull);
+        Self { nearfull, backfillfull, full: full.max(backfillfull) }
+    }
+
+    /// The limits as a dump has them.
+    pub(crate) fn written(dump: &OsdDump) -> Self {
         let usual = Self::default();
         Self {
             nearfull: dump.nearfull_ratio().unwrap_or(usual.nearfull),

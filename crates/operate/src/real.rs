@@ -17,7 +17,7 @@ mod machines;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use towtank_ceph::{Cluster, Joined, PoolState};
+use towtank_ceph::{Cluster, FillLimits, Joined, PoolState};
 use towtank_scenario::{Draft, Problems};
 use towtank_units::{Bytes, Percent, SimSpan};
 
@@ -129,9 +129,8 @@ impl Ready {
         let mut keys = asked.keys.clone();
         let found = release::Found::of(&joined);
         let Joined { cluster, mut warnings, osd_dump, .. } = joined;
-        if !draft.says("backfillfull_ratio")
-            && let Some(ratio) = osd_dump.backfillfull_ratio()
-        {
+        if !draft.says("backfillfull_ratio") {
+            let ratio = FillLimits::of(&osd_dump).backfillfull;
             // Ceph stores the ratio as a 32-bit float; rounding to a millionth loses nothing that a user
             // means.
             keys.pacing.backfillfull_ratio =

@@ -161,8 +161,8 @@ pub fn answer(view: &View<'_>) -> Answer {
         answer.push(
             Label::LeavesOut,
             format!(
-                "{objects} room only once others have left: Ceph moves them after these, and the time counts as if they \
-                 moved at once"
+                "{objects} room only once others have left: Ceph moves them after these, which it tries again each 30 s \
+                 (`osd_backfill_retry_interval`); that wait is not counted, so times are at least as long"
             ),
         );
     }
@@ -419,7 +419,9 @@ fn how_long(view: &View<'_>) -> String {
         }
         let end = view.shown("time_to_end_s", "s").filter(|_| view.some("time_to_end_s"));
         let which = if view.kept.moves.splits.is_some() { " of the groups as they are now" } else { "" };
-        let end = end.map_or(String::new(), |end| format!("; what can move{which} has moved after {end}"));
+        let end = end.map_or(String::new(), |end| {
+            format!("; what can move{which} has moved after {}{end}", at_least(view))
+        });
         return format!("not all groups become clean: {reason}{end}");
     };
     if clean == 0.0 {
@@ -435,7 +437,7 @@ fn how_long(view: &View<'_>) -> String {
         shown = last;
     }
     let end = if full == Some(clean) { "all copies are back" } else { "all groups are clean" };
-    text += &format!("{end} after {shown}");
+    text += &format!("{end} after {}{shown}", at_least(view));
     let spread = view.spread();
     let ends = ["time_to_clean_low_s", "time_to_clean_high_s"].map(|end| view.value(end));
     if let [Some(low), Some(high)] = ends {
@@ -453,6 +455,11 @@ fn how_long(view: &View<'_>) -> String {
         };
     }
     text
+}
+
+/// Before a time that is a bound: what moves in the room of others waits for these, and is timed as if not.
+fn at_least(view: &View<'_>) -> &'static str {
+    if view.kept.observed.in_turn > 0 { "at least " } else { "" }
 }
 
 /// What the range of the time covers.
@@ -571,8 +578,11 @@ fn risk(view: &View<'_>) -> String {
             "in the order that is shown, no single further device would lose data".to_owned()
         }
         [] => "no single further device would lose data".to_owned(),
-        devices => format!("{} would lose data by itself until {} after the beginning", some_of(devices), {
-            view.shown("time_to_two_copies_s", "s").unwrap_or_else(|| "an unknown time".to_owned())
+        devices => format!("{} would lose data by itself{}", some_of(devices), {
+            let until = view.shown("time_to_two_copies_s", "s");
+            until.map_or(", and still does at the end".to_owned(), |until| {
+                format!(" until {until} after the beginning")
+            })
         }),
     };
     if !exposure.servers.is_empty() {

@@ -17,8 +17,12 @@ fn with(flags: &str, text: &str) -> (Outcome, Answer) {
 
 /// The measures and the answer of exports with the names of the example.
 pub(super) fn said(folder: Folder, text: &str) -> (Outcome, Answer) {
-    let prepared =
-        prepared(&Whatif, folder, &format!("{EXAMPLE}{text}")).unwrap_or_else(|all| panic!("{all:?}"));
+    answered(folder, &format!("{EXAMPLE}{text}"))
+}
+
+/// The measures and the answer.
+pub(super) fn answered(folder: Folder, text: &str) -> (Outcome, Answer) {
+    let prepared = prepared(&Whatif, folder, text).unwrap_or_else(|all| panic!("{all:?}"));
     let outcome = prepared.run(&RunContext::alone(Seed(3), 1)).unwrap();
     let (outcomes, scenario) = ([outcome.clone()], prepared.resolved());
     let point = towtank_study::PointResult { settings: &[], scenario: &scenario, outcomes: &outcomes };

@@ -2,7 +2,7 @@
 //! it writes in other forms are read; those of different times are named.
 
 use serde_json::{Value as Json, json};
-use towtank_report::{Answer, Status};
+use towtank_report::Status;
 
 use super::flags::said;
 use super::*;
@@ -80,10 +80,6 @@ fn osd_dumps_that_ceph_does_not_write_are_refused() {
     }
 }
 
-fn answer(folder: Folder, text: &str) -> (Outcome, Answer) {
-    said(folder, text)
-}
-
 /// The flags of a map stand in a word, in a list, or in `flags_set` alone: each form keeps what fails in.
 #[test]
 fn flags_are_read_in_each_of_their_forms() {
@@ -93,10 +89,10 @@ fn flags_are_read_in_each_of_their_forms() {
         ("flags_set", json!(["noout", "sortbitwise"])),
     ] {
         let folder = edited(|dump| dump[key] = value.clone(), |_| {});
-        let (outcome, _) = answer(folder, "fail = \"osd.3\"");
+        let (outcome, _) = said(folder, "fail = \"osd.3\"");
         assert_eq!(outcome.measures["moved_objects"].value(), Some(0.0), "{key} {value}");
     }
-    let (outcome, _) = answer(example(), "fail = \"osd.3\"");
+    let (outcome, _) = said(example(), "fail = \"osd.3\"");
     assert!(outcome.measures["moved_objects"].value() > Some(0.0));
 }
 
@@ -104,15 +100,15 @@ fn flags_are_read_in_each_of_their_forms() {
 #[test]
 fn flags_of_pools_are_named() {
     let pool = |flags: &'static str| edited(|dump| dump["pools"][0]["flags_names"] = flags.into(), |_| {});
-    let (_, full) = answer(pool("hashpspool,full"), "");
+    let (_, full) = said(pool("hashpspool,full"), "");
     let verdict = full.verdict.unwrap();
     assert_eq!(verdict.status(), Status::NotSafe);
     assert!(verdict.reason().starts_with("pool `rbd` has the flag `full`"), "{}", verdict.reason());
-    let (_, quota) = answer(pool("hashpspool,full,full_quota"), "");
+    let (_, quota) = said(pool("hashpspool,full,full_quota"), "");
     assert!(quota.verdict.unwrap().reason().contains("full by its quota"));
-    let (outcome, _) = answer(pool("hashpspool,nofuture"), "");
+    let (outcome, _) = said(pool("hashpspool,nofuture"), "");
     assert!(outcome.warnings.iter().any(|one| one.text.contains("`nofuture`")), "{:?}", outcome.warnings);
-    let (_, usual) = answer(pool("hashpspool,selfmanaged_snaps"), "");
+    let (_, usual) = said(pool("hashpspool,selfmanaged_snaps"), "");
     assert_eq!(usual.verdict.unwrap().status(), Status::Safe);
 }
 
@@ -130,9 +126,9 @@ fn temporary_mappings_that_the_dump_does_not_follow_are_named() {
             },
         )
     };
-    let (_, alike) = answer(temporary(json!([1, 4, 8])), "");
+    let (_, alike) = said(temporary(json!([1, 4, 8])), "");
     assert!(!alike.verdict.unwrap().reason().contains("pg_temp"));
-    let (_, apart) = answer(temporary(json!([1, 4, 12])), "");
+    let (_, apart) = said(temporary(json!([1, 4, 12])), "");
     let verdict = apart.verdict.unwrap();
     assert_eq!(verdict.status(), Status::Unknown, "{}", verdict.reason());
     assert!(verdict.reason().contains("1 group is served elsewhere by the temporary mappings"));
@@ -142,7 +138,7 @@ fn temporary_mappings_that_the_dump_does_not_follow_are_named() {
 #[test]
 fn negative_sums_are_named_and_negative_counts_refused() {
     let folder = edited(|_| {}, |groups| groups[0]["stat_sum"]["num_objects"] = json!(-5));
-    let (outcome, _) = answer(folder, "");
+    let (outcome, _) = said(folder, "");
     let named = outcome.warnings.iter().any(|one| one.text.contains("1 groups with negative sums, such as"));
     assert!(named, "{:?}", outcome.warnings);
     let mut folder = example();
@@ -158,7 +154,7 @@ fn negative_sums_are_named_and_negative_counts_refused() {
 #[test]
 fn values_that_contradict_each_other_are_named() {
     let of = |folder: Folder| {
-        let (outcome, _) = answer(folder, "");
+        let (outcome, _) = said(folder, "");
         outcome.warnings.into_iter().map(|warning| warning.text).collect::<Vec<_>>().join("\n")
     };
     let usual = of(example());
