@@ -51,6 +51,8 @@ pub struct Group {
     pub primary: Option<i32>,
     /// Its state in the dump; none if no dump lists it.
     pub stated: Option<Stated>,
+    /// Of its objects, those that the devices have to which it is being copied; none where that is not known.
+    pub copied: Option<u64>,
 }
 
 /// What the dump says of a group's state, as far as it concerns data safety.
@@ -107,6 +109,7 @@ impl Group {
             up: placed(&stat.up),
             primary: i32::try_from(stat.acting_primary).ok().filter(|primary| *primary >= 0),
             stated: Some(Stated::of(stat)),
+            copied: None,
         }
     }
 }

@@ -16,6 +16,7 @@ use crate::doubts;
 use crate::rule::{rule_name, rules_of};
 use crate::states::{self, GroupStates};
 use crate::tree::device_list;
+use crate::underway;
 use crate::usage;
 
 /// The most groups accepted: the largest known clusters have some 300,000.
@@ -427,8 +428,9 @@ fn take_groups(
         if let Some(wrong) = misplaced(stat, pool, &cluster.overlay.devices, (file, osd_dump)) {
             return Err(wrong);
         }
+        let copied = underway::copied(stat, pool);
         match pool.groups.get_mut(stat.group.seed as usize) {
-            Some(group) => *group = Group::of(stat),
+            Some(group) => *group = Group { copied, ..Group::of(stat) },
             None => beyond += 1,
         }
     }

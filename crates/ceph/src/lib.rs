@@ -26,6 +26,7 @@ mod rule;
 mod split;
 mod states;
 mod tree;
+mod underway;
 pub mod upmaps;
 mod usage;
 

@@ -15,6 +15,7 @@ use crate::cluster::{Cluster, Group, PoolState, Stated};
 use crate::gains::differs;
 use crate::laid_out::LaidOut;
 use crate::tree::device_list;
+use crate::underway;
 
 /// Counts of groups by their states.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,6 +43,8 @@ pub struct GroupStates {
     pub inconsistent: u64,
     /// Groups that wait for room on a device.
     pub toofull: u64,
+    /// Groups that are being copied, of which it is not known how far.
+    pub halfway: u64,
     /// Groups whose sums are guesses, since they were split and not scrubbed since (`stats_invalid`).
     pub guessed: u64,
     /// Groups, or pools of a report, that have bytes and no count of objects.
@@ -106,6 +109,9 @@ impl GroupStates {
             states.add(Stated::of(stat), 1);
             states.add_words(&|word| stat.is(word), 1);
             states.note_words(&stat.state);
+            let pool = cluster.pools.iter().find(|pool| pool.placed.id == stat.group.pool);
+            let known = pool.is_some_and(|pool| underway::copied(stat, pool).is_some());
+            states.halfway += u64::from(stat.is("backfilling") && !known);
             let copies = behind(stat, *size);
             states.behind += u64::from(copies.is_some());
             states.behind_copies += copies.unwrap_or(0);
@@ -128,6 +134,7 @@ impl GroupStates {
             states.note_words(&of.state);
             let behind = is("degraded") && !is("undersized");
             states.behind += if behind { of.groups } else { 0 };
+            states.halfway += if is("backfilling") { of.groups } else { 0 };
         }
         states.uncounted = report.pools.iter().filter(|(_, sum)| is_uncounted(*sum)).count() as u64;
         states.unplaced.extend(unplaced(cluster, report));

@@ -65,6 +65,17 @@ pub(crate) fn of_sums(states: &GroupStates) -> Vec<Warning> {
     said
 }
 
+/// What is to be said of groups that are being copied: how far they are is not known.
+pub(crate) fn halfway(states: &GroupStates) -> Option<Warning> {
+    (states.halfway > 0).then(|| {
+        Warning::note(format!(
+            "{} backfilling: what they have copied already is not known (a `pg_dump` counts it), so they are copied as a \
+             whole",
+            human::plural(states.halfway as f64, ["group is", "groups are"])
+        ))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use towtank_ceph::MarkedFull;
@@ -87,6 +98,7 @@ mod tests {
             unsettled: 0,
             inconsistent: 1,
             toofull: 3,
+            halfway: 2,
             guessed: 5,
             uncounted: 6,
             stopped_pools: vec!["a pool takes no writes".to_owned()],
@@ -115,5 +127,7 @@ mod tests {
         assert!(sums[0].starts_with("the sizes of 5 groups are guesses"), "{sums:?}");
         assert!(sums[1].starts_with("6 groups or pools have bytes and no count of objects"), "{sums:?}");
         assert_eq!(of_sums(&GroupStates::default()), []);
+        assert!(halfway(&states).is_some_and(|said| said.text.starts_with("2 groups are backfilling: what they")));
+        assert_eq!(halfway(&GroupStates::default()), None);
     }
 }

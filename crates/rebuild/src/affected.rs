@@ -3,6 +3,7 @@
 //! All failures of a run are known in advance, so the search runs once ([`search`](crate::search));
 //! [`recovery`](crate::recovery) then follows the affected records.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::homes::Homes;
@@ -58,6 +59,15 @@ impl Held {
     }
 }
 
+/// How far the copy of a group had come before anything happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Copied {
+    /// So many of its objects are there.
+    pub objects: u64,
+    /// On each of these devices, which are its new homes.
+    pub homes: Vec<DeviceId>,
+}
+
 /// The affected records. A record is an object that is placed by itself, or a placement group.
 #[derive(Debug)]
 pub struct Affected {
@@ -97,6 +107,8 @@ pub struct Affected {
     /// How many objects there are, where they are only counted, and not in `sizes` yet: those of a record are
     /// of equal size.
     pub(crate) counted: Option<u32>,
+    /// Groups that were being copied already.
+    pub(crate) copied: BTreeMap<u32, Copied>,
 }
 
 /// The objects of a record.
@@ -223,6 +235,7 @@ impl Affected {
             held: None,
             all: Vec::new(),
             counted: None,
+            copied: self.copied.clone(),
             ..*self
         }
     }
@@ -300,7 +313,21 @@ impl Affected {
             held: None,
             all: Vec::new(),
             counted: None,
+            copied: BTreeMap::new(),
         }
+    }
+
+    /// The group that was added last was being copied already.
+    pub fn was_begun(&mut self, copied: Copied) {
+        let last = self.records().checked_sub(1).expect("a group was added");
+        assert!(copied.objects < self.objects_of(last), "all objects of group {last} were copied, so it was clean");
+        self.copied.insert(last as u32, copied);
+    }
+
+    /// How many groups were being copied already.
+    #[must_use]
+    pub fn begun(&self) -> u64 {
+        self.copied.len() as u64
     }
 
     /// Adds a group of a given kind of which only the objects are counted, and their bytes per copy or shard:

@@ -5,6 +5,7 @@
 //! once the failed devices are out. Source and target are never devices that are known to be down. Where the
 //! records follow a changed map, places that are left move too (`following`).
 
+mod begun;
 mod draft;
 mod following;
 mod leading;
@@ -136,6 +137,8 @@ pub struct Ledger<'a> {
     gone: std::collections::BTreeSet<(u32, DeviceId)>,
     /// Durable units of each object that is partly rebuilt.
     begun: std::collections::BTreeMap<usize, u32>,
+    /// Records of groups that were being copied before, and have been given homes since.
+    aimed: std::collections::BTreeSet<u32>,
     /// Copies on devices that come back.
     returning: Returning,
     /// Whether copies count again without a write since `taken_back` was asked, by what was to spare.
@@ -192,6 +195,7 @@ impl<'a> Ledger<'a> {
             left: vec![0; hardware.devices() as usize],
             gone: std::collections::BTreeSet::new(),
             begun: std::collections::BTreeMap::new(),
+            aimed: std::collections::BTreeSet::new(),
             returning: Returning::default(),
             taken_back: [false; SPARES],
             unwritten: 0,
@@ -466,7 +470,10 @@ impl<'a> Ledger<'a> {
             self.aims[places].copy_from_slice(&aims);
             let first = self.affected.first_object(record);
             let objects = first..first + self.affected.sizes(record).len();
-            self.done[objects.clone()].fill(false);
+            let whole = self.aims_first(record);
+            let (there, rest) = self.done[objects.clone()].split_at_mut(whole);
+            there.fill(true);
+            rest.fill(false);
             if !self.begun.is_empty() {
                 self.begun.retain(|object, _| !objects.contains(object));
             }
@@ -667,8 +674,9 @@ impl<'a> Ledger<'a> {
                 if self.holders[place] == NOWHERE || home != NOWHERE {
                     let old = self.kept(record).any(|copy| copy.device == home) || self.held(record, home);
                     let left = std::mem::replace(&mut self.holders[place], home);
+                    let new = bytes - self.had(record, home);
                     if let Some(gained) = self.gained.get_mut(home.index()).filter(|_| !old) {
-                        *gained += bytes;
+                        *gained += new;
                     }
                     // A device that had gained it, and gives it up again.
                     if left != NOWHERE && !self.held(record, left) {

@@ -160,6 +160,7 @@ impl Search<'_> {
             held: None,
             all: Vec::new(),
             counted: None,
+            copied: std::collections::BTreeMap::new(),
             first_object,
             sizes: Vec::new(),
             numbers: Vec::new(),

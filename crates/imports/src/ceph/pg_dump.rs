@@ -58,6 +58,8 @@ pub struct GroupSum {
     pub num_omap_bytes: u64,
     /// Copies and shards of objects that are missing.
     pub num_objects_degraded: u64,
+    /// Copies and shards of objects that are to be elsewhere, and are not there yet.
+    pub num_objects_misplaced: u64,
     /// Objects that are found on no device.
     pub num_objects_unfound: u64,
     /// Whether some of these are negative in the dump: its statistics are wrong.
@@ -76,14 +78,22 @@ struct Sums {
     #[serde(default, deserialize_with = "fields::sum")]
     num_objects_degraded: i64,
     #[serde(default, deserialize_with = "fields::sum")]
+    num_objects_misplaced: i64,
+    #[serde(default, deserialize_with = "fields::sum")]
     num_objects_unfound: i64,
 }
 
 impl From<Sums> for GroupSum {
     fn from(sums: Sums) -> GroupSum {
-        let Sums { num_bytes, num_objects, num_omap_bytes, num_objects_degraded, num_objects_unfound } = sums;
-        let all = [num_bytes, num_objects, num_omap_bytes, num_objects_degraded, num_objects_unfound];
-        let [num_bytes, num_objects, num_omap_bytes, num_objects_degraded, num_objects_unfound] =
+        let all = [
+            sums.num_bytes,
+            sums.num_objects,
+            sums.num_omap_bytes,
+            sums.num_objects_degraded,
+            sums.num_objects_misplaced,
+            sums.num_objects_unfound,
+        ];
+        let [num_bytes, num_objects, num_omap_bytes, num_objects_degraded, num_objects_misplaced, unfound] =
             all.map(|sum| u64::try_from(sum).unwrap_or(0));
         let is_negative = all.iter().any(|sum| *sum < 0);
         GroupSum {
@@ -91,7 +101,8 @@ impl From<Sums> for GroupSum {
             num_objects,
             num_omap_bytes,
             num_objects_degraded,
-            num_objects_unfound,
+            num_objects_misplaced,
+            num_objects_unfound: unfound,
             is_negative,
         }
     }

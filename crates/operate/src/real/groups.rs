@@ -9,7 +9,7 @@ use towtank_placement::crush::pools::{Placer, Pool};
 use towtank_placement::crush::{ItemId, Mapper, NONE, RuleKind, Workspace};
 
 use super::machines::Machines;
-use towtank_rebuild::affected::{Affected, Kind};
+use towtank_rebuild::affected::{Affected, Copied, Kind};
 use towtank_rebuild::homes::{Homes, Wanted};
 use towtank_rebuild::plan::{DeviceId, NOWHERE};
 use towtank_rebuild::redundancy::Redundancy;
@@ -206,7 +206,8 @@ impl Groups {
                 let moves = wanted.iter().any(|wanted| self.differs(&list, &wanted[unit_at], own));
                 lacking += u64::from(lacks);
                 if lacks || touches || moves {
-                    records.push((kind as u16, number, list, unit, own.redundancy.data));
+                    let copied = self.copied(group, &list, &unit, own);
+                    records.push((kind as u16, number, list, unit, own.redundancy.data, copied));
                 }
                 asked += 1;
                 number += 1;
@@ -218,9 +219,10 @@ impl Groups {
         let mut affected = Affected::of_groups(kinds, Arc::new(homes));
         affected.asked = asked;
         affected.follows = !self.changed.is_empty();
-        for (kind, number, list, unit, data) in records {
+        for (kind, number, list, unit, data, copied) in records {
             let Unit { objects, bytes, .. } = unit;
             affected.push_counted(kind, number, &list, (objects, bytes_of_shards(objects, bytes, data)));
+            copied.into_iter().for_each(|copied| affected.was_begun(copied));
         }
         Some((affected, lacking))
     }
@@ -254,6 +256,19 @@ impl Groups {
         }
         list.resize(width, NOWHERE);
         list
+    }
+
+    /// How far the copy of a group has come, where that is known. Of one that is split it is not.
+    fn copied(&self, group: &Group, list: &[DeviceId], unit: &Unit, kind: Kind) -> Option<Copied> {
+        let objects = group.copied.filter(|copied| *copied > 0 && unit.objects == group.objects)?;
+        let device = |osd: &ItemId| self.machines.devices.get(osd).copied();
+        let homes = group.up.iter().flatten().zip(list.iter().map(Some).chain(std::iter::repeat(None)));
+        let new = |(osd, holder): (&ItemId, Option<&DeviceId>)| {
+            let home = device(osd)?;
+            let has = if kind.by_place { holder == Some(&home) } else { list.contains(&home) };
+            (!has).then_some(home)
+        };
+        Some(Copied { objects, homes: homes.filter_map(new).collect() })
     }
 
     /// Whether a group of these devices is to have others.

@@ -372,8 +372,15 @@ fn what_moves(view: &View<'_>) -> String {
         Some(written) => {
             let in_objects = objects.map_or(String::new(), |objects| format!(" in {objects}"));
             let rest = if view.some("stuck_objects") { ", and the rest stays where it is" } else { "" };
+            let begun = match view.kept.observed.begun {
+                0 => String::new(),
+                begun => {
+                    let groups = human::plural(begun as f64, ["group has", "groups have"]);
+                    format!(" ({groups} been copied in part)")
+                }
+            };
             format!(
-                "{moved} in {groups} are to move, {share}; {written}{in_objects} are written until the end{rest}"
+                "{moved} in {groups} are to move, {share}; {written}{in_objects} are written until the end{rest}{begun}"
             )
         }
     }

@@ -59,10 +59,9 @@ pub struct Ready {
 }
 
 /// States of groups in which the dump does not tell everything.
-const STATES: [(&str, &str); 5] = [
+const STATES: [(&str, &str); 4] = [
     ("unknown", "their location is taken from the map"),
     ("stale", "they have not been reported for a while, so their sizes are old"),
-    ("backfilling", "what they have copied already is not known, so they are copied as a whole"),
     ("recovering", "what they have recovered already is not known, so they are copied as a whole"),
     ("incomplete", "their data may be lost, which no change of the map repairs"),
 ];
@@ -173,6 +172,7 @@ fn loaded(scenario: &Scenario, asked: &Asked, draft: &Draft) -> Result<(Joined, 
     let mut joined = exports::load(&scenario.exports, &STATES, draft)?;
     let mut said = features::named(&joined.osd_dump);
     said.extend(states::of_sums(&joined.states));
+    said.extend(states::halfway(&joined.states));
     let flags = ClusterFlags::of((&joined.cluster, &joined.osd_dump), asked, draft, &mut said)?;
     let flags = if draft.says("noout") { flags.without("noout") } else { flags };
     check_paused(&flags, scenario, draft).into_result(())?;

@@ -113,6 +113,8 @@ pub struct Observed {
     pub fast_permille: Option<u64>,
     /// Objects that move in room that others leave.
     pub in_turn: u64,
+    /// Groups that were being copied already, of which it is known how far.
+    pub begun: u64,
     /// What becomes of devices that are down and in.
     #[serde(default)]
     pub down: DownAndIn,
@@ -234,6 +236,7 @@ fn in_order(
         orders,
         fast_permille: permille.filter(|_| spread.is_some()).map(|[_, fast]| fast),
         in_turn: recovered.stuck.in_turn,
+        begun: ready.staged.affected.begun(),
         down: ready.down.clone(),
         steps,
         paced: ready.real.paced(),

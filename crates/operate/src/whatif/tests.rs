@@ -28,6 +28,7 @@ mod releases;
 mod room;
 mod rule;
 mod steps;
+mod underway;
 
 fn prepared(study: &dyn Study, folder: Folder, text: &str) -> Result<Box<dyn Prepared>, Problems> {
     let text = format!("study = \"{}\"\n{text}", study.name());

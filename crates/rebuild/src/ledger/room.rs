@@ -83,7 +83,8 @@ impl Ledger<'_> {
 
     fn arrive(&self, record: usize, used: &mut [u64]) {
         let bytes = self.affected.bytes_of(record);
-        self.coming(record).for_each(|device| used[device.index()] += bytes);
+        let new = |device| bytes - self.had(record, device);
+        self.coming(record).for_each(|device| used[device.index()] += new(device));
     }
 
     /// Whether all homes of a record have room for it; if so, reserves the room.
@@ -97,7 +98,8 @@ impl Ledger<'_> {
             return false;
         }
         let lacks_room = |device: DeviceId| {
-            standing.used[device.index()].saturating_add(bytes) > standing.limit[device.index()]
+            let new = bytes - self.had(record, device);
+            standing.used[device.index()].saturating_add(new) > standing.limit[device.index()]
         };
         if self.coming(record).any(lacks_room) {
             return false;

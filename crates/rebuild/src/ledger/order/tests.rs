@@ -32,6 +32,7 @@ fn affected(grouped: bool) -> Affected {
         held: None,
         all: Vec::new(),
         counted: None,
+        copied: std::collections::BTreeMap::new(),
     };
     for (number, list) in
         [(10, [0, 1, 3, 4, 5]), (11, [0, 1, 2, 4, 5]), (12, [0, 3, 2, 4, 5]), (13, [0, 2, 1, 4, 5])]
