@@ -21,6 +21,13 @@ pub(crate) fn of_dump(dump: &OsdDump, file: &str) -> Vec<Warning> {
             )));
         }
         let size = pool.placed().size;
+        if pool.min_size == Some(1) && size > 1 {
+            said.push(Warning::danger(format!(
+                "pool `{}` of `{file}` has `min_size` 1: its groups take writes with a single copy, and what was written then \
+                 is lost with that device",
+                pool.name
+            )));
+        }
         if let Some(least) = pool.min_size.filter(|least| *least > size) {
             said.push(Warning::unknown(format!(
                 "pool `{}` of `{file}` has `min_size` {least}, above its `size` {size}, which Ceph does not allow: its groups \
@@ -39,6 +46,18 @@ pub(crate) fn of_dump(dump: &OsdDump, file: &str) -> Vec<Warning> {
         )));
     }
     said
+}
+
+/// How much older an export of groups may be than the map: statistics come a few seconds after it.
+const OLDER_S: u64 = 60;
+
+/// An export of groups that was made before the map changed for the last time.
+pub(crate) fn of_time(dump: &OsdDump, (made, file): (&str, &str)) -> Option<Warning> {
+    let seconds = dump.newer_than(made).filter(|seconds| *seconds > OLDER_S)?;
+    let before = human::quantity(seconds as f64, "s");
+    Some(Warning::unknown(format!(
+        "`{file}` was made {before} before the last change of the map: what it says of groups is of another time"
+    )))
 }
 
 /// Groups that are led by a device that does not serve them.
@@ -129,6 +148,17 @@ mod tests {
         assert_eq!(limits(r#","nearfull_ratio":0.92"#).backfillfull, 0.92);
         assert_eq!(limits(r#","nearfull_ratio":0.97"#).full, 0.97);
         assert_eq!(limits(r#","backfillfull_ratio":0.97"#).full, 0.97);
+    }
+
+    #[test]
+    fn groups_of_another_time_than_the_map_are_named() {
+        let dump = dump("", r#","modified":"2026-11-26T14:16:49.093844+0000""#);
+        let said = |made: &str| texts(of_time(&dump, (made, "pgs")));
+        for near in ["2026-11-26T14:17:39.257961+0000", "2026-11-26T14:16:40.0+0000", "", "0.000000", "noon"] {
+            assert_eq!(said(near), Vec::<String>::new(), "{near}");
+        }
+        let old = said("2026-11-26T12:16:49.093844+0000");
+        assert!(old[0].starts_with("`pgs` was made 2 h before the last change of the map"), "{old:?}");
     }
 
     #[test]

@@ -262,6 +262,7 @@ pub fn join(exports: Exports<'_>) -> Result<Joined, Vec<JoinError>> {
                 .map_err(|error| vec![error])?;
             note_negative(&dump, &file, &mut warnings);
             warnings.extend(doubts::of_groups(&dump, &file));
+            warnings.extend(doubts::of_time(&osd_dump.value, (&dump.stamp, &file)));
             let count = |word: &str| dump.groups.iter().filter(|stat| stat.is(word)).count() as u64;
             note_states(&count, (dump.groups.len() as u64, &file), named, &mut warnings);
             note_entries(dump.groups.iter().map(|stat| stat.sum), &mut warnings);
@@ -276,6 +277,7 @@ pub fn join(exports: Exports<'_>) -> Result<Joined, Vec<JoinError>> {
         }
         (None, Some(report)) => {
             share_sums(&mut cluster, report);
+            warnings.extend(doubts::of_time(&osd_dump.value, (&report.timestamp, report_file)));
             let count = |word: &str| report.states.iter().filter(|of| of.is(word)).map(|of| of.groups).sum();
             let all = report.states.iter().map(|of| of.groups).sum();
             note_states(&count, (all, report_file), named, &mut warnings);

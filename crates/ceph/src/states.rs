@@ -39,6 +39,8 @@ pub struct GroupStates {
     /// Groups that serve no requests while their devices come to an agreement, or for a reason that their
     /// state does not tell.
     pub unsettled: u64,
+    /// Groups whose clients wait for a read lease (`laggy`, `wait`).
+    pub paused: u64,
     /// Groups of which a scrub found damaged copies.
     pub inconsistent: u64,
     /// Groups that wait for room on a device.
@@ -111,7 +113,8 @@ impl GroupStates {
             states.note_words(&stat.state);
             let pool = cluster.pools.iter().find(|pool| pool.placed.id == stat.group.pool);
             let known = pool.is_some_and(|pool| underway::copied(stat, pool).is_some());
-            states.halfway += u64::from(stat.is("backfilling") && !known);
+            let is_copied = stat.is("backfilling") || stat.is("recovering");
+            states.halfway += u64::from(is_copied && !known && behind(stat, *size).is_none());
             let copies = behind(stat, *size);
             states.behind += u64::from(copies.is_some());
             states.behind_copies += copies.unwrap_or(0);
@@ -134,10 +137,15 @@ impl GroupStates {
             states.note_words(&of.state);
             let behind = is("degraded") && !is("undersized");
             states.behind += if behind { of.groups } else { 0 };
-            states.halfway += if is("backfilling") { of.groups } else { 0 };
+            states.halfway += if is("backfilling") || is("recovering") { of.groups } else { 0 };
         }
         states.uncounted = report.pools.iter().filter(|(_, sum)| is_uncounted(*sum)).count() as u64;
         states.unplaced.extend(unplaced(cluster, report));
+        let unfound: u64 = report.pools.iter().map(|(_, sum)| u64::from(sum.num_objects_unfound)).sum();
+        if unfound > 0 && states.lost == 0 {
+            let objects = human::plural(unfound as f64, ["object is", "objects are"]);
+            states.unplaced.push(format!("{objects} unfound by the sums of pools, and no state of a group says so"));
+        }
         states
     }
 
@@ -155,6 +163,7 @@ impl GroupStates {
         self.unsettled += if is_settled { 0 } else { groups };
         self.inconsistent += if any(&["inconsistent", "failed_repair"]) { groups } else { 0 };
         self.toofull += if any(&["backfill_toofull", "recovery_toofull"]) { groups } else { 0 };
+        self.paused += if any(&["laggy", "wait"]) { groups } else { 0 };
     }
 
     /// Names words of a state that are none of Ceph's.

@@ -7,20 +7,28 @@ use crate::PoolState;
 
 /// The objects of a group that its new devices have already, as a dump counts them: while a group is
 /// backfilled, its objects that are degraded or misplaced are those that the new devices still lack
-/// (`PeeringState::update_calc_stats` of Ceph). Nothing where that is not known: the counts are guesses after
-/// a split, 0 for some seconds while a group peers, and cover objects of its log too while it recovers.
+/// (`PeeringState::update_calc_stats` of Ceph), and so are those that a device lacks which came back and
+/// recovers by the log. Nothing where that is not known: the counts are guesses after a split, and 0 for some
+/// seconds while a group peers.
 pub(crate) fn copied(stat: &GroupStat, pool: &PoolState) -> Option<u64> {
-    let is = |words: [&str; 3]| words.iter().any(|word| stat.is(word));
-    let backfills = is(["backfilling", "backfill_wait", "backfill_toofull"]);
-    let recovers = is(["recovering", "recovery_wait", "recovery_toofull"]);
-    if !backfills || recovers || stat.stats_invalid || stat.sum.is_negative {
+    const COPIED: [&str; 6] = [
+        "backfilling",
+        "backfill_wait",
+        "backfill_toofull",
+        "recovering",
+        "recovery_wait",
+        "recovery_toofull",
+    ];
+    let is_copied = COPIED.iter().any(|word| stat.is(word));
+    let targets = targets(stat, pool);
+    if !is_copied || targets == 0 || stat.stats_invalid || stat.sum.is_negative {
         return None;
     }
     let objects = stat.sum.num_objects;
     let held = stat.up.iter().filter(|id| **id != NONE).count() as u64;
     let absent = u64::from(pool.placed.size).saturating_sub(held).checked_mul(objects)?;
     let lacking = stat.sum.num_objects_degraded.checked_add(stat.sum.num_objects_misplaced)?;
-    let lacking = lacking.checked_sub(absent)?.div_ceil(targets(stat, pool).max(1));
+    let lacking = lacking.checked_sub(absent)?.div_ceil(targets);
     // One object at least is not there, or the group would be clean.
     (lacking > 0).then(|| objects.checked_sub(lacking)).flatten()
 }
@@ -72,6 +80,9 @@ mod tests {
         // Two new devices; and one that is to be, of two that are missing.
         assert_eq!(of(1, lost, ([4, 5, 3], [3, 1, NO]), [100, 30, 30]), Some(70));
         assert_eq!(of(1, lost, ([4, 3, NO], [3, NO, NO]), [100, 130, 0]), Some(70));
+        // A device that came back, and lacks what was written meanwhile.
+        let back = ([4, 2, 3], [2, 3, NO]);
+        assert_eq!(of(1, "active+undersized+degraded+remapped+recovering", back, [100, 3, 0]), Some(97));
         // Shards that change places on the same devices.
         assert_eq!(of(3, "active+remapped+backfilling", ([2, 1, 3], [1, 2, 3]), [100, 0, 60]), Some(70));
     }
@@ -81,8 +92,6 @@ mod tests {
         let moves = ([4, 2, 3], [1, 2, 3]);
         for (state, sums) in [
             ("active+clean", [100, 0, 30]),
-            ("active+remapped+recovering+degraded", [100, 30, 0]),
-            ("active+remapped+backfilling+recovery_wait", [100, 30, 0]),
             // While it peers.
             ("active+remapped+backfilling", [100, 0, 0]),
             // More than there are.
@@ -90,5 +99,7 @@ mod tests {
         ] {
             assert_eq!(of(1, state, moves, sums), None, "{state} {sums:?}");
         }
+        // Nothing is new to it: what its devices lack, and which, is in no export.
+        assert_eq!(of(1, "active+recovering+degraded", ([1, 2, 3], [1, 2, 3]), [100, 3, 0]), None);
     }
 }

@@ -14,10 +14,10 @@ use crate::{replaced, screen};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Commands<'a>(pub &'a Path);
 
-/// What must be known before the commands are run, as comments: a state that is not safe or not known, and
-/// what the plan leaves out. Empty where there is nothing of it.
+/// What must be known before the commands are run, as comments: a state that is not safe, at risk or not
+/// known, and what the plan leaves out. Empty where there is nothing of it.
 fn head(report: &Report) -> String {
-    let graver = |standing: &&Standing| standing.status() > Status::AtRisk;
+    let graver = |standing: &&Standing| standing.status() > Status::Safe;
     let verdict = report.answer.verdict.as_ref().filter(graver).map(Standing::sentence);
     let left_out = report.answer.lines.iter().filter(|line| line.label == Label::LeavesOut);
     let left_out = left_out.map(|line| format!("{}: {}", line.label.word(), line.text));

@@ -121,6 +121,12 @@ pub(crate) fn of_json(file: File<'_>, error: &serde_json::Error, path: &str) -> 
     let plain = text.rsplit_once(" at line ").map_or(text.as_str(), |(plain, _)| plain);
     let plain =
         if plain.starts_with("invalid type: null") { "a number is missing, nan or infinite" } else { plain };
+    // A list or a word where an object belongs: serde names the type of it.
+    let plain = match plain.split_once("expected struct ") {
+        Some(_) if plain.starts_with("invalid length") => "a list where an object belongs".to_owned(),
+        Some((front, _)) => format!("{front}expected an object"),
+        None => plain.to_owned(),
+    };
     let place = format!("{plain} (line {}, column {})", error.line(), error.column());
     let error = match error.classify() {
         serde_json::error::Category::Eof => {

@@ -133,6 +133,12 @@ impl Change {
         self.verb == verb && parts(&self.text).is_some_and(|(name, _)| is_pool(name))
     }
 
+    /// The number that this change gives a pool for `verb`.
+    pub(crate) fn number(&self, verb: &str, pool: &PoolEntry) -> Option<u32> {
+        let (_, number) = parts(&self.text).filter(|_| self.sets(verb, pool))?;
+        number.parse().ok()
+    }
+
     /// As a change of the map.
     #[must_use]
     pub fn step(&self) -> Step<'_> {

@@ -344,7 +344,13 @@ impl Ready {
         }
         let osds =
             struck.iter().flat_map(|struck| &struck.devices).map(|device| machines.osds[device.index()]);
-        let mut out: Vec<i32> = osds.collect();
+        // Devices that are down and in are marked out too.
+        let cluster = &self.groups.cluster;
+        let down = machines.osds.iter().copied().filter(|osd| {
+            let state = cluster.device(*osd);
+            state.is_some_and(|state| !state.up && state.weight > 0)
+        });
+        let mut out: Vec<i32> = down.chain(osds).collect();
         // The monitors look before they mark the next one out.
         out.pop();
         let out: BTreeSet<i32> = out.into_iter().collect();

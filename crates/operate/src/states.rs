@@ -39,6 +39,8 @@ pub(crate) fn found(states: &GroupStates, all: u64) -> Vec<(Status, String)> {
     say(Status::Unknown, states.behind, ("lacks", "lack"), &rest);
     let full = " for room (`backfill_toofull`), whatever the fill of the devices says";
     say(Status::Unknown, states.toofull, ("waits", "wait"), full);
+    let lease = " no requests until a read lease is renewed or ends (`laggy`, `wait`)";
+    say(Status::AtRisk, states.paused, ("serves", "serve"), lease);
     say(Status::AtRisk, states.inconsistent, ("is", "are"), " inconsistent: a scrub found damaged copies");
     if states.stated == 0 && all > 0 {
         found.push((Status::Unknown, "the states of groups are in no export".to_owned()));
@@ -69,8 +71,8 @@ pub(crate) fn of_sums(states: &GroupStates) -> Vec<Warning> {
 pub(crate) fn halfway(states: &GroupStates) -> Option<Warning> {
     (states.halfway > 0).then(|| {
         Warning::note(format!(
-            "{} backfilling: what they have copied already is not known (a `pg_dump` counts it), so they are copied as a \
-             whole",
+            "{} being copied or recovered: how much of that is done is not known (a `pg_dump` counts it), so they are \
+             copied as a whole",
             human::plural(states.halfway as f64, ["group is", "groups are"])
         ))
     })
@@ -96,6 +98,7 @@ mod tests {
             behind: 1,
             behind_copies: 40,
             unsettled: 0,
+            paused: 2,
             inconsistent: 1,
             toofull: 3,
             halfway: 2,
@@ -120,6 +123,7 @@ mod tests {
                 "Unknown: 3 groups are in an unknown state",
                 "Unknown: 1 group lacks 40 copies of objects on devices that serve them, and no export says on which",
                 "Unknown: 3 groups wait for room (`backfill_toofull`), whatever the fill of the devices says",
+                "AtRisk: 2 groups serve no requests until a read lease is renewed or ends (`laggy`, `wait`)",
                 "AtRisk: 1 group is inconsistent: a scrub found damaged copies",
             ]
         );
@@ -127,7 +131,7 @@ mod tests {
         assert!(sums[0].starts_with("the sizes of 5 groups are guesses"), "{sums:?}");
         assert!(sums[1].starts_with("6 groups or pools have bytes and no count of objects"), "{sums:?}");
         assert_eq!(of_sums(&GroupStates::default()), []);
-        assert!(halfway(&states).is_some_and(|said| said.text.starts_with("2 groups are backfilling: what they")));
+        assert!(halfway(&states).is_some_and(|said| said.text.starts_with("2 groups are being copied or recovered: how much")));
         assert_eq!(halfway(&GroupStates::default()), None);
     }
 }

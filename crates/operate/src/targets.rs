@@ -60,10 +60,33 @@ impl Split {
     }
 }
 
+/// What is to be said of the number of groups that a user gives a pool.
+fn of_number(pool: &PoolEntry, asked: &Asked) -> Vec<Warning> {
+    let name = &pool.name;
+    let mut said = Vec::new();
+    let Some(number) = asked.map.iter().rev().find_map(|change| change.number("pg_num", pool)) else {
+        return said;
+    };
+    if !number.is_power_of_two() {
+        said.push(Warning::note(format!(
+            "`pg_num` {number} of pool `{name}` is no power of two: some of its groups have twice as much as others \
+             (POOL_PG_NUM_NOT_POWER_OF_TWO)"
+        )));
+    }
+    if pool.is_scaled() {
+        said.push(Warning::note(format!(
+            "the autoscaler is on for pool `{name}`: where it wants three times as many groups or a third, it changes `pg_num` \
+             again, which is not modelled (`ceph osd pool set {name} pg_autoscale_mode off`)"
+        )));
+    }
+    said
+}
+
 impl Targets {
     /// What becomes of the pools of a cluster. Those that the user gives another number of groups anyway are
     /// no more split by the manager.
     pub(crate) fn of(start: &Cluster, dump: &OsdDump, asked: &Asked, warnings: &mut Vec<Warning>) -> Targets {
+        warnings.extend(dump.pools.iter().flat_map(|pool| of_number(pool, asked)));
         let mut reached = None;
         let mut splits = Vec::new();
         for Changing { pool, key, now, target } in changing(dump) {

@@ -273,14 +273,24 @@ impl Recovery<'_> {
         let flags = &self.later.flags;
         let missed = SimTime::ZERO.saturating_add(struck.at).saturating_add(self.waiting.detection);
         let was_down = struck.devices.iter().all(|device| self.down.contains(device));
-        let down = match was_down {
+        let found = match was_down {
             true => Some(missed),
             false => flags.first_without(missed, |flags| flags.no_down),
         };
+        // A device that boots is known to have been down, whatever the flags are.
+        let booted = self.boots(struck).map(|at| SimTime::from_ns(at.as_ns().saturating_sub(1)));
+        let down = found.into_iter().chain(booted).min();
         let stays = self.waiting.noout || struck.noout || (struck.rack && !self.waiting.rack_out);
         let due = down.filter(|_| !stays).map(|down| down.saturating_add(self.waiting.down_out));
         let out = due.and_then(|due| flags.first_without(due, |flags| flags.no_out));
         (down, out.map(|out| out.saturating_add(self.waiting.peering)))
+    }
+
+    /// When all devices of a failure have booted again, at once.
+    fn boots(&self, struck: &Struck) -> Option<SimTime> {
+        let failed = SimTime::ZERO.saturating_add(struck.at);
+        let all = |back: &&Return| struck.devices.iter().all(|device| back.devices.contains(device));
+        self.later.returns.iter().filter(all).map(|back| back.at).filter(|at| *at > failed).min()
     }
 
     fn standing(&self, at: SimTime, used: Vec<u64>) -> Standing {

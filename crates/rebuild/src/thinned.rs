@@ -171,6 +171,7 @@ impl Thinned {
         }
         found.below.iter_mut().for_each(|(at, _)| *at = later(*at));
         found.steps.iter_mut().for_each(|at| *at = later(*at));
+        found.short.iter_mut().for_each(|(at, _)| *at = later(*at));
         let spans = [
             &mut found.moving,
             &mut found.bound,

@@ -370,6 +370,14 @@ impl OsdDump {
         self.osd_xinfo.iter().filter(|own| down.contains(&own.osd)).filter_map(of).collect()
     }
 
+    /// By how many seconds the map is newer than what was made at a moment, such as a dump of groups; none if
+    /// it is not, or one of them does not say.
+    #[must_use]
+    pub fn newer_than(&self, moment: &str) -> Option<u64> {
+        let (moment, changed) = (nanoseconds_of_any(moment)?, nanoseconds_of_any(&self.modified)?);
+        u64::try_from((changed - moment) / 1_000_000_000).ok().filter(|seconds| *seconds > 0)
+    }
+
     /// Whether two sites hold the same data, each by itself.
     #[must_use]
     pub fn is_stretched(&self) -> bool {

@@ -19,6 +19,8 @@ pub struct PgDump {
     pub groups: Vec<GroupStat>,
     /// The usage of devices, by id; empty if the dump has only groups.
     pub devices: Vec<DeviceUse>,
+    /// When it was made; empty if it does not say.
+    pub stamp: String,
 }
 
 /// A group.
@@ -60,8 +62,8 @@ pub struct GroupSum {
     pub num_objects_degraded: u64,
     /// Copies and shards of objects that are to be elsewhere, and are not there yet.
     pub num_objects_misplaced: u64,
-    /// Objects that are found on no device.
-    pub num_objects_unfound: u64,
+    /// Objects that are found on no device; 4 billion stands for more, so that a group takes less memory.
+    pub num_objects_unfound: u32,
     /// Whether some of these are negative in the dump: its statistics are wrong.
     pub is_negative: bool,
 }
@@ -102,7 +104,7 @@ impl From<Sums> for GroupSum {
             num_omap_bytes,
             num_objects_degraded,
             num_objects_misplaced,
-            num_objects_unfound: unfound,
+            num_objects_unfound: u32::try_from(unfound).unwrap_or(u32::MAX),
             is_negative,
         }
     }
@@ -143,6 +145,8 @@ struct Fields {
     pg_stats: Option<Vec<GroupStat>>,
     #[serde(default)]
     osd_stats: Vec<Statistic>,
+    #[serde(default)]
+    stamp: String,
 }
 
 #[derive(Deserialize)]
@@ -150,6 +154,8 @@ struct Inner {
     pg_stats: Vec<GroupStat>,
     #[serde(default)]
     osd_stats: Vec<Statistic>,
+    #[serde(default)]
+    stamp: String,
 }
 
 /// Reads the dump.
@@ -166,20 +172,20 @@ pub fn read_pg_dump(file: File<'_>) -> Result<Imported<PgDump>, ImportError> {
     if is_list {
         let groups = read_json::<Vec<GroupStat>>(file, &bytes).map_err(hinted)?;
         check(file.name, "", &groups.value)?;
-        return Ok(groups.map(|groups| PgDump { ready: None, groups, devices: Vec::new() }));
+        return Ok(groups.map(|groups| PgDump { ready: None, groups, devices: Vec::new(), stamp: String::new() }));
     }
     let Imported { value: fields, notes } = read_json::<Fields>(file, &bytes).map_err(hinted)?;
-    let Fields { pg_ready: ready, pg_map, pg_stats, osd_stats } = fields;
-    let (at, groups, devices) = match (pg_map, pg_stats) {
-        (Some(inner), _) => ("pg_map.pg_stats", inner.pg_stats, inner.osd_stats),
-        (None, Some(groups)) => ("pg_stats", groups, osd_stats),
+    let Fields { pg_ready: ready, pg_map, pg_stats, osd_stats, stamp } = fields;
+    let (at, groups, devices, stamp) = match (pg_map, pg_stats) {
+        (Some(inner), _) => ("pg_map.pg_stats", inner.pg_stats, inner.osd_stats, inner.stamp),
+        (None, Some(groups)) => ("pg_stats", groups, osd_stats, stamp),
         (None, None) => {
             return Err(hinted(ImportError::new(file.name, "it has neither `pg_map` nor `pg_stats`")));
         }
     };
     check(file.name, at, &groups)?;
     let devices = devices.iter().map(Statistic::used).collect();
-    Ok(Imported { value: PgDump { ready, groups, devices }, notes })
+    Ok(Imported { value: PgDump { ready, groups, devices, stamp }, notes })
 }
 
 /// Checks what the types of the fields do not; `at` is the place of the groups in the file.

@@ -308,6 +308,7 @@ fn said(view: &View<'_>) -> Vec<String> {
         let when = view.kept.exposure.when();
         first.push(format!("{bytes} have a single copy (or just k shards) left {when}"));
     }
+    first.extend(away(view));
     first.extend(view.kept.worse.said.iter().cloned());
     dangers.splice(0..0, first);
     if dangers.is_empty() && view.value("time_to_clean_s").is_none() {
@@ -315,6 +316,17 @@ fn said(view: &View<'_>) -> Vec<String> {
         dangers.push(format!("not all groups become clean: {reason}"));
     }
     dangers
+}
+
+/// Groups that no device can serve for a while, since too few of theirs are there, and whose data return.
+fn away(view: &View<'_>) -> Option<String> {
+    let groups = view.kept.exposure.away_groups;
+    let known = view.kept.observed.unavailable.groups + view.kept.moves.states.inactive;
+    if groups == 0 || known > 0 || view.some("lost_objects") {
+        return None;
+    }
+    let verb = ["group has too few copies or shards left to be read", "groups have too few copies or shards left to be read"];
+    Some(format!("{} until devices return", human::plural(groups as f64, verb)))
 }
 
 /// What is stopped by flags, or waits for devices that are down.

@@ -59,10 +59,9 @@ pub struct Ready {
 }
 
 /// States of groups in which the dump does not tell everything.
-const STATES: [(&str, &str); 4] = [
+const STATES: [(&str, &str); 3] = [
     ("unknown", "their location is taken from the map"),
     ("stale", "they have not been reported for a while, so their sizes are old"),
-    ("recovering", "what they have recovered already is not known, so they are copied as a whole"),
     ("incomplete", "their data may be lost, which no change of the map repairs"),
 ];
 
@@ -175,7 +174,7 @@ fn loaded(scenario: &Scenario, asked: &Asked, draft: &Draft) -> Result<(Joined, 
     said.extend(states::halfway(&joined.states));
     let flags = ClusterFlags::of((&joined.cluster, &joined.osd_dump), asked, draft, &mut said)?;
     let flags = if draft.says("noout") { flags.without("noout") } else { flags };
-    check_paused(&flags, scenario, draft).into_result(())?;
+    check_paused(&flags, asked, scenario, draft).into_result(())?;
     joined.warnings.extend(said);
     Ok((joined, flags))
 }
@@ -198,8 +197,15 @@ fn check_shares(scenario: &Scenario, draft: &Draft) -> Problems {
 }
 
 /// Refuses clients where they are paused.
-fn check_paused(flags: &ClusterFlags, scenario: &Scenario, draft: &Draft) -> Problems {
+fn check_paused(flags: &ClusterFlags, asked: &Asked, scenario: &Scenario, draft: &Draft) -> Problems {
     let mut problems = Problems::new();
+    let changes = asked.flags.iter().any(|change| change.text == "pause");
+    let writes = scenario.client_writes.is_some_and(|rate| rate.per_second_f64() > 0.0);
+    if writes && (changes || flags.has("pause", SimSpan::ZERO)) {
+        let message = "`client_writes` is set, but clients are paused (`pause`), if only for a part of the time";
+        let hint = "a client that is paused writes nothing: set client_writes to 0/s, or leave the flag out";
+        problems.push(draft.problem("client_writes", message).hint(hint));
+    }
     if flags.has("pause", SimSpan::ZERO) && scenario.keys.clients.any() {
         let key = if draft.says("client_load") { "client_load" } else { "client_depth" };
         let message = format!("`{key}` is set, but clients are paused (`pause`)");

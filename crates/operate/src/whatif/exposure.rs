@@ -38,6 +38,8 @@ pub struct Exposure {
     pub servers: Vec<String>,
     /// At each of these moments: when it is, and how many devices and pairs would lose data.
     pub moments: Vec<(f64, u64, u64)>,
+    /// The most groups of which fewer copies or shards are left at one of these moments than a read takes.
+    pub away_groups: u64,
 }
 
 /// A year of 365.25 days.
@@ -60,18 +62,21 @@ impl Exposure {
         }
         let mut worst: Option<Exposure> = None;
         let mut moments = Vec::new();
+        let mut away_groups = 0;
         let none = (SimTime::ZERO, Vec::new());
         for (at, short) in short.iter().chain(short.is_empty().then_some(&none)) {
             let at = if *at == SimTime::ZERO { *at } else { at.saturating_add(start) };
             let found = Exposure::at(at.as_secs_f64(), short, &always, hardware);
             moments.push((found.at_s, found.devices.len() as u64, found.pairs));
+            let is_away = |one: &&Short| one.devices.len() < one.redundancy.data as usize;
+            away_groups = away_groups.max(short.iter().filter(is_away).count() as u64);
             let how_bad =
                 |one: &Exposure| (one.one_bytes, one.devices.len(), one.two_bytes, one.servers.len());
             if worst.as_ref().is_none_or(|worst| how_bad(&found) > how_bad(worst)) {
                 worst = Some(found);
             }
         }
-        Exposure { moments, ..worst.unwrap_or_default() }
+        Exposure { moments, away_groups, ..worst.unwrap_or_default() }
     }
 
     /// The state at one moment.

@@ -44,16 +44,22 @@ pub fn add(
     check_boots(asked, &returns, (real, flags), &staged.struck, draft).into_result(())?;
     let mut back = Vec::with_capacity(returns.len());
     for (change, devices) in &returns {
-        // A failure is missed once it is detected: what is back before that is filled from then on.
+        // That all of what failed boots shows that it was down. If a part does, the rest has to be missed
+        // first, and what is back before that is filled from then on.
         let missed = last_failure(&staged.struck, change, devices).saturating_add(detection);
-        if change.at <= missed {
+        let is_a_part = |struck: &Struck| {
+            struck.devices.iter().any(|device| devices.contains(device))
+                && !struck.devices.iter().all(|device| devices.contains(device))
+        };
+        let is_late = change.at <= missed && staged.struck.iter().any(is_a_part);
+        if is_late {
             staged.warnings.push(Warning::note(format!(
                 "{} is back before its failure is detected ({detection}), so that its recovery begins when it is",
                 change.text
             )));
         }
         let empty = change.verb != "returns";
-        let up = change.at.max(missed.saturating_add(SimSpan::from_ns(1)));
+        let up = if is_late { missed.saturating_add(SimSpan::from_ns(1)) } else { change.at };
         let at = moment_after(up, AFTER_BOOT[usize::from(empty)]);
         back.push(Return { at, devices: devices.clone(), empty });
     }

@@ -251,7 +251,7 @@ fn of_groups() -> Vec<Row> {
             "below_min_size",
             "groups",
             "maximum number of placement groups that accepted no writes at the same time",
-            |seen| seen.at_least(seen.recovered.below_min_size),
+            Seen::waiting_groups,
         ),
         Row::new(
             "groups_short",

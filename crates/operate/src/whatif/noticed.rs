@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use towtank_rebuild::failures::Struck;
 use towtank_rebuild::recovery::Recovery;
 use towtank_report::Step;
-use towtank_units::SimTime;
+use towtank_units::{SimSpan, SimTime};
 
 use super::case::Ready;
 
@@ -36,7 +36,8 @@ pub(super) fn all(ready: &Ready, recovery: &Recovery<'_>) -> Vec<Noticed> {
             .map(|out| SimTime::ZERO.saturating_add(out.since(SimTime::ZERO).saturating_sub(peering)));
         Noticed {
             name: struck.name.clone(),
-            down_s: down.filter(|down| !is_back(*down)).map(seconds),
+            // What is noticed because it boots is back then.
+            down_s: down.filter(|down| !is_back(down.saturating_add(SimSpan::from_ns(1)))).map(seconds),
             out_s: out.map(seconds),
         }
     };

@@ -437,7 +437,7 @@ pub(super) const LEASE_S: f64 = 16.0;
 
 /// Groups that lack copies before anything fails.
 fn lacked(groups: u64, asks: bool) -> Option<Warning> {
-    let rest = if asks { "; these are rebuilt too, if they have a target" } else { "" };
+    let rest = if asks { "; these are rebuilt too, if they have a target and no flag forbids it" } else { "" };
     let lack = human::plural(groups as f64, ["group lacks", "groups lack"]);
     let text = || format!("{lack} copies or shards at the beginning{rest}");
     (groups > 0).then(|| Warning::danger(text()))
@@ -488,6 +488,7 @@ impl Seen {
             self.unseen(),
             self.short(),
             self.held(),
+            self.toofull(),
             doubt,
             splits,
         ];
@@ -517,6 +518,11 @@ impl Seen {
     fn doubt_of_moves(&self) -> Option<String> {
         let times = || "the map and the dump of groups are of different times".to_owned();
         self.doubt().or_else(|| (self.moves.disagreeing > 0).then(times))
+    }
+
+    /// Groups that accept no writes: of a device that is never marked down all wait.
+    pub(super) fn waiting_groups(&self) -> Value {
+        self.unseen().map_or_else(|| self.at_least(self.recovered.below_min_size), Err)
     }
 
     /// A count of what is at risk: where not all is known it may be more, and then it is never 0.
@@ -559,6 +565,13 @@ impl Seen {
         let is_open = states.behind + states.unknown + states.unsettled > 0;
         let doubt = self.doubt_of_moves().filter(|_| is_open || self.recovered.jobs == 0);
         doubt.or_else(lost).or_else(|| self.incomplete().filter(|_| self.recovered.stuck.undecided == 0))
+    }
+
+    /// Groups that wait for room by their state: when they get it is in no export.
+    fn toofull(&self) -> Option<String> {
+        let waiting = self.moves.states.toofull;
+        let groups = human::plural(waiting as f64, ["group waits", "groups wait"]);
+        (waiting > 0).then(|| format!("{groups} for room (`backfill_toofull`), and no export says when there is some"))
     }
 
     /// Objects that lack nothing, and that a flag keeps where they are.
@@ -682,6 +695,9 @@ impl Seen {
 
     /// From a failure until it is detected.
     pub(super) fn detection(&self) -> Value {
+        if let Some(unseen) = self.unseen() {
+            return Err(unseen);
+        }
         match self.observed.waited {
             Some([known, ..]) if known > 0.0 || self.timing.waiting.detection.is_zero() => Ok(known),
             _ => Err("data move before the failure is detected".to_owned()),

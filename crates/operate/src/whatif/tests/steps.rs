@@ -30,6 +30,26 @@ fn a_new_number_of_groups_is_reached_in_steps() {
     );
 }
 
+/// A number that is no power of two is named, and so is an autoscaler that would change it again.
+#[test]
+fn what_becomes_of_a_number_later_is_said() {
+    let said = |folder: Folder, number: u32| {
+        let text = format!("{EXAMPLE}pg_num = \"rbd={number}\"");
+        Warning::texts(outcome(&Whatif, folder, &text).warnings).join("; ")
+    };
+    let (odd, even) = (said(roomy(), 300), said(roomy(), 512));
+    assert!(odd.contains("`pg_num` 300 of pool `rbd` is no power of two"), "{odd}");
+    assert!(!even.contains("power of two") && !even.contains("the autoscaler is on"), "{even}");
+    let Folder(mut files) = roomy();
+    let mut dump: serde_json::Value = serde_json::from_slice(&files["osd_dump.json"]).unwrap();
+    let pools = dump["pools"].as_array_mut().unwrap();
+    let rbd = pools.iter_mut().find(|pool| pool["pool_name"] == "rbd").unwrap();
+    rbd["pg_autoscale_mode"] = serde_json::json!("on");
+    files.insert("osd_dump.json".to_owned(), dump.to_string().into_bytes());
+    let scaled = said(Folder(files), 512);
+    assert!(scaled.contains("the autoscaler is on for pool `rbd`"), "{scaled}");
+}
+
 /// Pools are merged after their groups have been moved together.
 #[test]
 fn fewer_groups_are_moved_together_and_then_merged() {
