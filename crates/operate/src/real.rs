@@ -128,7 +128,7 @@ impl Ready {
     ) -> Result<Ready, Problems> {
         let mut keys = asked.keys.clone();
         let found = release::Found::of(&joined);
-        let Joined { cluster, mut warnings, osd_dump, .. } = joined;
+        let Joined { cluster, mut warnings, osd_dump, down_for, .. } = joined;
         if !draft.says("backfillfull_ratio") {
             let ratio = FillLimits::of(&osd_dump).backfillfull;
             // Ceph stores the ratio as a 32-bit float; rounding to a millionth loses nothing that a user
@@ -173,7 +173,7 @@ impl Ready {
         })?;
         let groups = groups.with_replaced(asked.replaced);
         let mut failures = failing::resolve(asked.fail, &groups, draft, &mut problems);
-        failing::add_down(&mut failures, &groups, asked.replaced);
+        failing::add_down(&mut failures, &groups, asked.replaced, &down_for);
         let usual = usual_redundancy(&groups.cluster);
         settings.check_clients(&asked.keys.clients, usual, fleet(&groups), draft, &mut problems);
         problems.into_result(())?;

@@ -39,6 +39,8 @@ pub struct Struck {
     pub rack: bool,
     /// Whether its devices are never marked out by themselves, since they have the flag `noout`.
     pub noout: bool,
+    /// How long it has been known by then that they are down, where it has.
+    pub down_for: Option<SimSpan>,
 }
 
 const CHOICE: Purpose = Purpose(40);
@@ -191,7 +193,7 @@ pub fn strike(failures: &[Failure], hardware: &Hardware, seed: Seed) -> Vec<Stru
         assert!(fresh || !drawn, "{name} was drawn to fail, and all of it has failed before");
         devices.iter().for_each(|device| taken[device.index()] = true);
         let rack = matches!(failure.what, Failing::Rack(_)) && hardware.racks() > 1;
-        struck.push(Struck { at: failure.at, devices, name, rack, noout: false });
+        struck.push(Struck { at: failure.at, devices, name, rack, noout: false, down_for: None });
     }
     assert_eq!(struck.len(), failures.len(), "failures with devices, and failures");
     struck

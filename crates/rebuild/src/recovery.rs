@@ -271,8 +271,10 @@ impl Recovery<'_> {
     #[must_use]
     pub fn moments_of(&self, struck: &Struck) -> (Option<SimTime>, Option<SimTime>) {
         let flags = &self.later.flags;
-        let missed = SimTime::ZERO.saturating_add(struck.at).saturating_add(self.waiting.detection);
-        let was_down = struck.devices.iter().all(|device| self.down.contains(device));
+        let detection = struck.down_for.map_or(self.waiting.detection, |_| SimSpan::ZERO);
+        let missed = SimTime::ZERO.saturating_add(struck.at).saturating_add(detection);
+        let was_down =
+            struck.down_for.is_some() || struck.devices.iter().all(|device| self.down.contains(device));
         let found = match was_down {
             true => Some(missed),
             false => flags.first_without(missed, |flags| flags.no_down),
@@ -281,7 +283,8 @@ impl Recovery<'_> {
         let booted = self.boots(struck).map(|at| SimTime::from_ns(at.as_ns().saturating_sub(1)));
         let down = found.into_iter().chain(booted).min();
         let stays = self.waiting.noout || struck.noout || (struck.rack && !self.waiting.rack_out);
-        let due = down.filter(|_| !stays).map(|down| down.saturating_add(self.waiting.down_out));
+        let down_out = self.waiting.down_out.saturating_sub(struck.down_for.unwrap_or(SimSpan::ZERO));
+        let due = down.filter(|_| !stays).map(|down| down.saturating_add(down_out));
         let out = due.and_then(|due| flags.first_without(due, |flags| flags.no_out));
         (down, out.map(|out| out.saturating_add(self.waiting.peering)))
     }

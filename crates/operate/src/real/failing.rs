@@ -1,6 +1,6 @@
 //! Failures in a real cluster, by the names of its map.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use towtank_ceph::item_name;
 use towtank_placement::crush::ItemId;
@@ -34,6 +34,8 @@ pub struct Failure {
     pub devices: Vec<DeviceId>,
     name: String,
     at: SimSpan,
+    /// How long they have been down by then, where they are down already.
+    down_for: Option<SimSpan>,
 }
 
 /// A message and a hint.
@@ -44,7 +46,7 @@ pub fn resolve(asked: &[Asked<'_>], groups: &Groups, draft: &Draft, problems: &m
     let mut failures = Vec::new();
     for one in asked {
         match named(one.key, one.name, groups) {
-            Ok((devices, name)) => failures.push((Failure { devices, name, at: one.at }, one)),
+            Ok((devices, name)) => failures.push((Failure { devices, name, at: one.at, down_for: None }, one)),
             Err((message, hint)) => {
                 problems.push(draft.problem_with(one.key, one.written, message).hint(hint));
             }
@@ -62,14 +64,21 @@ pub fn resolve(asked: &[Asked<'_>], groups: &Groups, draft: &Draft, problems: &m
 }
 
 /// Devices that are down at the beginning, and are replaced later, have failed by then.
-pub(super) fn add_down(failures: &mut Vec<Failure>, groups: &Groups, osds: &BTreeSet<ItemId>) {
+pub(super) fn add_down(
+    failures: &mut Vec<Failure>,
+    groups: &Groups,
+    osds: &BTreeSet<ItemId>,
+    down_for: &BTreeMap<ItemId, u64>,
+) {
     let named =
         |failures: &[Failure], device| failures.iter().any(|failure| failure.devices.contains(device));
     for osd in osds {
         let device = groups.machines.devices.get(osd).filter(|device| !named(failures, device));
         if let Some(device) = device.copied() {
             let name = format!("osd.{osd}");
-            failures.insert(0, Failure { devices: vec![device], name, at: SimSpan::ZERO });
+            // Where it is not known since when, it counts as down from the beginning.
+            let down_for = Some(SimSpan::from_secs(down_for.get(osd).copied().unwrap_or(0)));
+            failures.insert(0, Failure { devices: vec![device], name, at: SimSpan::ZERO, down_for });
         }
     }
 }
@@ -138,11 +147,15 @@ pub(super) fn strike(
 ) -> Vec<Struck> {
     let osd = |device: &DeviceId| groups.machines.osds[device.index()];
     let strike = |failure: &Failure| {
-        let Failure { devices, name, at } = failure.clone();
-        let due = at.saturating_add(waiting.detection).saturating_add(waiting.down_out);
+        let Failure { devices, name, at, down_for } = failure.clone();
+        let missed = down_for.map_or(waiting.detection, |_| SimSpan::ZERO);
+        let down_out = waiting.down_out.saturating_sub(down_for.unwrap_or(SimSpan::ZERO));
+        let due = at.saturating_add(missed).saturating_add(down_out);
         let (kept, given_up): (Vec<DeviceId>, Vec<DeviceId>) =
             devices.into_iter().partition(|device| flags.of_device("noout", osd(device), due));
-        let of = move |(devices, noout)| Struck { at, devices, name: name.clone(), rack: false, noout };
+        let of = move |(devices, noout)| {
+            Struck { at, devices, name: name.clone(), rack: false, noout, down_for }
+        };
         [(given_up, false), (kept, true)].into_iter().filter(|(devices, _)| !devices.is_empty()).map(of)
     };
     let mut struck: Vec<Struck> = failures.iter().flat_map(strike).collect();

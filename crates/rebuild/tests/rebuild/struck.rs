@@ -53,6 +53,7 @@ fn no_failure_strikes_what_has_fallen() {
         name: String::new(),
         rack: true,
         noout: false,
+        down_for: None,
     };
     assert!(strikes_in_vain(&[rack(1), rack(1)]), "the check can fail");
 }

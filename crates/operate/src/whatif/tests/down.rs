@@ -84,6 +84,19 @@ fn what_has_been_down_for_a_while_is_marked_out_sooner() {
     assert!(!outcome.warnings.iter().any(|one| one.text.contains("why Ceph has not marked out")));
 }
 
+/// What is down already and is replaced later is detected, and is marked out when its time is over; nothing
+/// moves before.
+#[test]
+fn what_is_down_and_replaced_later_is_marked_out_in_its_time() {
+    let known = serde_json::json!([{ "osd": 3, "down_stamp": "2026-11-26T09:56:00.5+0000" }]);
+    let since = [("modified", "2026-11-26T10:00:00.5+0000".into()), ("osd_xinfo", known)];
+    let (outcome, answer) = said(with_down(&[3], &since), "replace = \"osd.3@1h\"");
+    let noticed = &outcome.series["observed"]["noticed"][0];
+    assert_eq!((noticed["down_s"].as_f64(), noticed["out_s"].as_f64()), (None, Some(362.3)), "{noticed}");
+    let first = outcome.series["observed"]["first_s"].as_f64().unwrap();
+    assert!(first > 360.0, "the first object moves at {first} s: {:?}", answer.course);
+}
+
 /// `noout` of the map, of the device, of its host and of its class hold it in; each is named with what unsets
 /// it. When it is unset the time of the device is over, and it is marked out then.
 #[test]
