@@ -21,13 +21,6 @@ pub(crate) fn of_dump(dump: &OsdDump, file: &str) -> Vec<Warning> {
             )));
         }
         let size = pool.placed().size;
-        if pool.min_size == Some(1) && size > 1 {
-            said.push(Warning::danger(format!(
-                "pool `{}` of `{file}` has `min_size` 1: its groups take writes with a single copy, and what was written then \
-                 is lost with that device",
-                pool.name
-            )));
-        }
         if let Some(least) = pool.min_size.filter(|least| *least > size) {
             said.push(Warning::unknown(format!(
                 "pool `{}` of `{file}` has `min_size` {least}, above its `size` {size}, which Ceph does not allow: its groups \
@@ -35,6 +28,17 @@ pub(crate) fn of_dump(dump: &OsdDump, file: &str) -> Vec<Warning> {
                 pool.name
             )));
         }
+    }
+    // Of two copies it is the default.
+    let mut single = dump.pools.iter().filter(|pool| pool.min_size == Some(1) && pool.placed().size > 2);
+    if let Some(first) = single.next() {
+        let who = match single.count() {
+            0 => format!("pool `{}` of `{file}` takes", first.name),
+            more => format!("{} pools of `{file}`, such as `{}`, take", more + 1, first.name),
+        };
+        said.push(Warning::note(format!(
+            "{who} writes with a single copy (`min_size` 1): what was written then is lost with that device"
+        )));
     }
     let FillLimits { nearfull, backfillfull, full } = FillLimits::written(dump);
     if nearfull > backfillfull || backfillfull > full {
@@ -129,6 +133,8 @@ mod tests {
             said[0].starts_with("pool `data` of `osds` has `min_size` 9, above its `size` 3"),
             "{said:?}"
         );
+        let said = texts(of_dump(&dump(r#""min_size":1,"#, ""), "osds"));
+        assert!(said[0].starts_with("pool `data` of `osds` takes writes with a single copy"), "{said:?}");
         let said = texts(of_dump(&dump(r#""min_size":0,"#, ""), "osds"));
         assert!(
             said[0].starts_with("pool `data` of `osds` has `min_size` 0, which Ceph does not"),

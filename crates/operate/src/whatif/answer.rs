@@ -100,6 +100,7 @@ impl<'a> View<'a> {
             Status::NotSafe
         } else if unfinished
             || self.some("one_copy_bytes")
+            || !self.kept.exposure.devices.is_empty()
             || self.some("below_min_size")
             || !self.kept.worse.said.is_empty()
         {
@@ -309,6 +310,7 @@ fn said(view: &View<'_>) -> Vec<String> {
         first.push(format!("{bytes} have a single copy (or just k shards) left {when}"));
     }
     first.extend(away(view));
+    first.extend(doubled(view));
     first.extend(view.kept.worse.said.iter().cloned());
     dangers.splice(0..0, first);
     if dangers.is_empty() && view.value("time_to_clean_s").is_none() {
@@ -327,6 +329,16 @@ fn away(view: &View<'_>) -> Option<String> {
     }
     let verb = ["group has too few copies or shards left to be read", "groups have too few copies or shards left to be read"];
     Some(format!("{} until devices return", human::plural(groups as f64, verb)))
+}
+
+/// Devices that have more shards of a whole group than it can spare.
+fn doubled(view: &View<'_>) -> Option<String> {
+    let exposure = &view.kept.exposure;
+    if exposure.devices.is_empty() || exposure.one_groups > 0 || view.some("lost_objects") {
+        return None;
+    }
+    let who = some_of(&exposure.devices);
+    Some(format!("{who} has more shards of a group than it can spare, and would lose data by itself"))
 }
 
 /// What is stopped by flags, or waits for devices that are down.
@@ -577,6 +589,7 @@ fn risk(view: &View<'_>) -> String {
         return format!("not known: {doubt}");
     }
     if exposure.one_groups + exposure.two_groups == 0
+        && exposure.devices.is_empty()
         && view.kept.moves.safety.short_now == 0
         && !view.kept.observed.fails
     {

@@ -328,6 +328,8 @@ fn answers_about_wide_clusters_in_every_bad_state_are_true() {
 fn two_shards_of_a_whole_group_on_a_device_are_critical() {
     let mut found = Found::default();
     found.judge(6_012, Cluster::wide, &folder("two-shards"));
+    // Where no group lacks anything.
+    found.judge(3_088, Cluster::wide, &folder("two-shards"));
     assert_eq!(found.news(&[]), Vec::<String>::new());
 }
 
