@@ -64,8 +64,13 @@ pub(crate) fn of_time(dump: &OsdDump, (made, file): (&str, &str)) -> Option<Warn
     )))
 }
 
+/// What a dump of groups says that cannot be.
+pub(crate) fn of_pg_dump(osds: &OsdDump, dump: &PgDump, file: &str) -> impl Iterator<Item = Warning> {
+    of_groups(dump, file).into_iter().chain(of_time(osds, (&dump.stamp, file)))
+}
+
 /// Groups that are led by a device that does not serve them.
-pub(crate) fn of_groups(dump: &PgDump, file: &str) -> Option<Warning> {
+fn of_groups(dump: &PgDump, file: &str) -> Option<Warning> {
     let settled = dump.groups.iter().filter(|stat| !stat.is("stale") && !stat.is("unknown"));
     let mut led = settled.filter(|stat| {
         let primary = i32::try_from(stat.acting_primary).unwrap_or(i32::MAX);
@@ -160,7 +165,8 @@ mod tests {
     fn groups_of_another_time_than_the_map_are_named() {
         let dump = dump("", r#","modified":"2026-11-26T14:16:49.093844+0000""#);
         let said = |made: &str| texts(of_time(&dump, (made, "pgs")));
-        for near in ["2026-11-26T14:17:39.257961+0000", "2026-11-26T14:16:40.0+0000", "", "0.000000", "noon"] {
+        for near in ["2026-11-26T14:17:39.257961+0000", "2026-11-26T14:16:40.0+0000", "", "0.000000", "noon"]
+        {
             assert_eq!(said(near), Vec::<String>::new(), "{near}");
         }
         let old = said("2026-11-26T12:16:49.093844+0000");

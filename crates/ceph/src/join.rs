@@ -261,8 +261,7 @@ pub fn join(exports: Exports<'_>) -> Result<Joined, Vec<JoinError>> {
             take_groups(&mut cluster, &dump, (&file, &osd_dump.file), &mut warnings)
                 .map_err(|error| vec![error])?;
             note_negative(&dump, &file, &mut warnings);
-            warnings.extend(doubts::of_groups(&dump, &file));
-            warnings.extend(doubts::of_time(&osd_dump.value, (&dump.stamp, &file)));
+            warnings.extend(doubts::of_pg_dump(&osd_dump.value, &dump, &file));
             let count = |word: &str| dump.groups.iter().filter(|stat| stat.is(word)).count() as u64;
             note_states(&count, (dump.groups.len() as u64, &file), named, &mut warnings);
             note_entries(dump.groups.iter().map(|stat| stat.sum), &mut warnings);

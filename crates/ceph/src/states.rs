@@ -144,7 +144,9 @@ impl GroupStates {
         let unfound: u64 = report.pools.iter().map(|(_, sum)| u64::from(sum.num_objects_unfound)).sum();
         if unfound > 0 && states.lost == 0 {
             let objects = human::plural(unfound as f64, ["object is", "objects are"]);
-            states.unplaced.push(format!("{objects} unfound by the sums of pools, and no state of a group says so"));
+            states
+                .unplaced
+                .push(format!("{objects} unfound by the sums of pools, and no state of a group says so"));
         }
         states
     }

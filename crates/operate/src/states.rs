@@ -131,7 +131,11 @@ mod tests {
         assert!(sums[0].starts_with("the sizes of 5 groups are guesses"), "{sums:?}");
         assert!(sums[1].starts_with("6 groups or pools have bytes and no count of objects"), "{sums:?}");
         assert_eq!(of_sums(&GroupStates::default()), []);
-        assert!(halfway(&states).is_some_and(|said| said.text.starts_with("2 groups are being copied or recovered: how much")));
+        assert!(
+            halfway(&states).is_some_and(|said| said
+                .text
+                .starts_with("2 groups are being copied or recovered: how much"))
+        );
         assert_eq!(halfway(&GroupStates::default()), None);
     }
 }

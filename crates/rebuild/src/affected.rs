@@ -320,7 +320,10 @@ impl Affected {
     /// The group that was added last was being copied already.
     pub fn was_begun(&mut self, copied: Copied) {
         let last = self.records().checked_sub(1).expect("a group was added");
-        assert!(copied.objects < self.objects_of(last), "all objects of group {last} were copied, so it was clean");
+        assert!(
+            copied.objects < self.objects_of(last),
+            "all objects of group {last} were copied, so it was clean"
+        );
         self.copied.insert(last as u32, copied);
     }
 

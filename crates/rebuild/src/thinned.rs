@@ -92,12 +92,11 @@ impl Thinned {
     }
 
     fn taking(recovery: &Recovery<'_>, (by, at_once): (u32, bool)) -> Thinned {
-        let struck =
-            recovery.struck.iter().map(|struck| Struck {
-                at: part(struck.at, by),
-                down_for: struck.down_for.map(|span| part(span, by)),
-                ..struck.clone()
-            });
+        let struck = recovery.struck.iter().map(|struck| Struck {
+            at: part(struck.at, by),
+            down_for: struck.down_for.map(|span| part(span, by)),
+            ..struck.clone()
+        });
         let at = |at: &SimTime| SimTime::from_ns(at.as_ns() / u64::from(by));
         let waiting = recovery.waiting;
         Thinned {

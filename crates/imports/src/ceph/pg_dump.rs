@@ -172,7 +172,12 @@ pub fn read_pg_dump(file: File<'_>) -> Result<Imported<PgDump>, ImportError> {
     if is_list {
         let groups = read_json::<Vec<GroupStat>>(file, &bytes).map_err(hinted)?;
         check(file.name, "", &groups.value)?;
-        return Ok(groups.map(|groups| PgDump { ready: None, groups, devices: Vec::new(), stamp: String::new() }));
+        return Ok(groups.map(|groups| PgDump {
+            ready: None,
+            groups,
+            devices: Vec::new(),
+            stamp: String::new(),
+        }));
     }
     let Imported { value: fields, notes } = read_json::<Fields>(file, &bytes).map_err(hinted)?;
     let Fields { pg_ready: ready, pg_map, pg_stats, osd_stats, stamp } = fields;

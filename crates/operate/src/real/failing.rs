@@ -46,7 +46,9 @@ pub fn resolve(asked: &[Asked<'_>], groups: &Groups, draft: &Draft, problems: &m
     let mut failures = Vec::new();
     for one in asked {
         match named(one.key, one.name, groups) {
-            Ok((devices, name)) => failures.push((Failure { devices, name, at: one.at, down_for: None }, one)),
+            Ok((devices, name)) => {
+                failures.push((Failure { devices, name, at: one.at, down_for: None }, one))
+            }
             Err((message, hint)) => {
                 problems.push(draft.problem_with(one.key, one.written, message).hint(hint));
             }
@@ -153,9 +155,8 @@ pub(super) fn strike(
         let due = at.saturating_add(missed).saturating_add(down_out);
         let (kept, given_up): (Vec<DeviceId>, Vec<DeviceId>) =
             devices.into_iter().partition(|device| flags.of_device("noout", osd(device), due));
-        let of = move |(devices, noout)| {
-            Struck { at, devices, name: name.clone(), rack: false, noout, down_for }
-        };
+        let of =
+            move |(devices, noout)| Struck { at, devices, name: name.clone(), rack: false, noout, down_for };
         [(given_up, false), (kept, true)].into_iter().filter(|(devices, _)| !devices.is_empty()).map(of)
     };
     let mut struck: Vec<Struck> = failures.iter().flat_map(strike).collect();

@@ -327,7 +327,10 @@ fn away(view: &View<'_>) -> Option<String> {
     if groups == 0 || known > 0 || view.some("lost_objects") {
         return None;
     }
-    let verb = ["group has too few copies or shards left to be read", "groups have too few copies or shards left to be read"];
+    let verb = [
+        "group has too few copies or shards left to be read",
+        "groups have too few copies or shards left to be read",
+    ];
     Some(format!("{} until devices return", human::plural(groups as f64, verb)))
 }
 

@@ -202,7 +202,8 @@ fn check_paused(flags: &ClusterFlags, asked: &Asked, scenario: &Scenario, draft:
     let changes = asked.flags.iter().any(|change| change.text == "pause");
     let writes = scenario.client_writes.is_some_and(|rate| rate.per_second_f64() > 0.0);
     if writes && (changes || flags.has("pause", SimSpan::ZERO)) {
-        let message = "`client_writes` is set, but clients are paused (`pause`), if only for a part of the time";
+        let message =
+            "`client_writes` is set, but clients are paused (`pause`), if only for a part of the time";
         let hint = "a client that is paused writes nothing: set client_writes to 0/s, or leave the flag out";
         problems.push(draft.problem("client_writes", message).hint(hint));
     }

@@ -38,7 +38,9 @@ pub(super) fn all(ready: &Ready, recovery: &Recovery<'_>) -> Vec<Noticed> {
             name: struck.name.clone(),
             // What is noticed because it boots is back then.
             down_s: down
-                .filter(|down| struck.down_for.is_none() && !is_back(down.saturating_add(SimSpan::from_ns(1))))
+                .filter(|down| {
+                    struck.down_for.is_none() && !is_back(down.saturating_add(SimSpan::from_ns(1)))
+                })
                 .map(seconds),
             out_s: out.map(seconds),
         }

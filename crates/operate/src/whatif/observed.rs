@@ -182,7 +182,7 @@ pub(super) fn with(
         Some((seed, ..)) => orders::with_ties(&recovery, seed),
         None => recovery,
     };
-    let orders = drawn.map(|(_, orders, at_risk)| (orders, at_risk));
+    let orders = drawn.map(|(_, orders, at_risk)| (orders, at_risk)).unzip();
     context.within(ORDERS_SHARE..1.0, |context| in_order((ready, trials), moves, (recovery, orders), context))
 }
 
@@ -193,10 +193,9 @@ const ORDERS_SHARE: f64 = 0.2;
 fn in_order(
     (ready, trials): (&Ready, Trials),
     moves: Moves,
-    (recovery, drawn): (Recovery<'_>, Option<(Orders, AtRisk)>),
+    (recovery, (orders, at_risk)): (Recovery<'_>, (Option<Orders>, Option<AtRisk>)),
     context: &RunContext<'_>,
 ) -> Result<Replicate<Seen>, StudyError> {
-    let (orders, at_risk) = drawn.unzip();
     let permille = speeds::permille(ready, &moves);
     // The recoveries with slower and with faster disks take as many events as the one before the trials.
     let own = levers::own_share(context);
@@ -437,7 +436,8 @@ pub(super) const LEASE_S: f64 = 16.0;
 
 /// Groups that lack copies before anything fails.
 fn lacked(groups: u64, asks: bool) -> Option<Warning> {
-    let rest = if asks { "; these are rebuilt too, if they have a target and no flag forbids it" } else { "" };
+    let rest =
+        if asks { "; these are rebuilt too, if they have a target and no flag forbids it" } else { "" };
     let lack = human::plural(groups as f64, ["group lacks", "groups lack"]);
     let text = || format!("{lack} copies or shards at the beginning{rest}");
     (groups > 0).then(|| Warning::danger(text()))
@@ -571,7 +571,8 @@ impl Seen {
     fn toofull(&self) -> Option<String> {
         let waiting = self.moves.states.toofull;
         let groups = human::plural(waiting as f64, ["group waits", "groups wait"]);
-        (waiting > 0).then(|| format!("{groups} for room (`backfill_toofull`), and no export says when there is some"))
+        (waiting > 0)
+            .then(|| format!("{groups} for room (`backfill_toofull`), and no export says when there is some"))
     }
 
     /// Objects that lack nothing, and that a flag keeps where they are.

@@ -4,8 +4,8 @@ use super::Ledger;
 use crate::plan::{DeviceId, NOWHERE};
 
 impl Ledger<'_> {
-    /// How many of the objects of a record are on its new homes when these are found for the first time. Later
-    /// ones hold nothing of it.
+    /// How many of the objects of a record are on its new homes when these are found for the first time.
+    /// Later homes hold nothing of it.
     pub(super) fn aims_first(&mut self, record: usize) -> usize {
         let number = record as u32;
         let known = self.affected.copied.get(&number).filter(|_| !self.aimed.contains(&number));

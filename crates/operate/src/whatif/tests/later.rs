@@ -339,7 +339,10 @@ fn groups_without_any_copy_for_a_while_are_named() {
         words.verdict.unwrap().reason().to_owned()
     };
     let all = said();
-    assert!(all.contains("1 group has too few copies or shards left to be read until devices return"), "{all}");
+    assert!(
+        all.contains("1 group has too few copies or shards left to be read until devices return"),
+        "{all}"
+    );
     let words = super::flags::answered(four(&[[0, 1, 3]], None), &format!("{FOUR}fail = \"osd.0\"")).1;
     assert!(!words.verdict.unwrap().reason().contains("until devices return"));
 }

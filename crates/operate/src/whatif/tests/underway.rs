@@ -11,10 +11,7 @@ fn moving(misplaced: u64) -> Folder {
     let text = text
         .replace("active+clean", "active+remapped+backfilling")
         .replace(r#""up":[0, 1, 3]"#, r#""up":[0, 1, 2]"#)
-        .replace(
-            r#""num_objects":10"#,
-            &format!(r#""num_objects":10,"num_objects_misplaced":{misplaced}"#),
-        );
+        .replace(r#""num_objects":10"#, &format!(r#""num_objects":10,"num_objects_misplaced":{misplaced}"#));
     files.insert("pgs".to_owned(), text.into_bytes());
     Folder(files)
 }
