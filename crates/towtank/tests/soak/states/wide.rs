@@ -217,6 +217,11 @@ impl Cluster {
         !self.upmaps.is_empty() || !self.whole_upmaps.is_empty()
     }
 
+    /// Whether a device is down and not out.
+    pub(super) fn has_down_and_in(&self) -> bool {
+        self.devices.iter().any(|device| !device.up && device.weight > 0)
+    }
+
     /// Whether groups with objects get places of their own.
     pub(super) fn is_splitting(&self) -> bool {
         let holds = |at: usize| self.groups.iter().any(|group| group.pool == at && group.objects > 0);
