@@ -322,7 +322,6 @@ impl Ready {
     /// Warnings about what fails.
     fn warnings_about(&self, struck: &[Struck]) -> Vec<Warning> {
         let mut warnings = self.warnings.clone();
-        let machines = &self.groups.machines;
         let down = self.groups.down();
         for struck in struck {
             let already = struck.devices.iter().filter(|device| down.contains(device)).count();
@@ -342,26 +341,29 @@ impl Ready {
                 )));
             }
         }
-        let osds =
-            struck.iter().flat_map(|struck| &struck.devices).map(|device| machines.osds[device.index()]);
-        // Devices that are down and in are marked out too.
-        let cluster = &self.groups.cluster;
-        let down = machines.osds.iter().copied().filter(|osd| {
-            let state = cluster.device(*osd);
-            state.is_some_and(|state| !state.up && state.weight > 0)
-        });
-        let mut out: Vec<i32> = down.chain(osds).collect();
+        warnings.extend(self.few_in(&struck));
+        warnings
+    }
+
+    /// Where so many devices fail that the monitors stop marking devices out. Those that are down and in are
+    /// marked out too; of these alone it is known which ones stay in.
+    fn few_in(&self, struck: &[Struck]) -> Option<Warning> {
+        let (osds, cluster) = (&self.groups.machines.osds, &self.groups.cluster);
+        let fails = struck.iter().filter(|struck| struck.down_for.is_none());
+        let fails = fails.flat_map(|struck| &struck.devices).map(|device| osds[device.index()]);
+        let is_down = |osd: &i32| cluster.device(*osd).is_some_and(|state| !state.up && state.weight > 0);
+        let mut out: Vec<i32> = osds.iter().copied().filter(is_down).chain(fails.clone()).collect();
         // The monitors look before they mark the next one out.
         out.pop();
         let out: BTreeSet<i32> = out.into_iter().collect();
-        if !self.settings.noout && self.groups.cluster.share_in(&out) < IN_RATIO_MIN {
-            warnings.push(Warning::danger(format!(
+        let any = fails.count() > 0 && !self.settings.noout;
+        (any && cluster.share_in(&out) < IN_RATIO_MIN).then(|| {
+            Warning::danger(format!(
                 "less than {:.0} % of the devices would be in before the last one is marked out; Ceph's monitors then stop marking \
                  devices out by themselves (`mon_osd_min_in_ratio`), but here all are marked out",
                 100.0 * IN_RATIO_MIN
-            )));
-        }
-        warnings
+            ))
+        })
     }
 }
 

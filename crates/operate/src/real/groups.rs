@@ -204,7 +204,7 @@ impl Groups {
                 let lacks = list.contains(&NOWHERE);
                 let touches = list.iter().any(|device| *device != NOWHERE && failing[device.index()]);
                 let moves = wanted.iter().any(|wanted| self.differs(&list, &wanted[unit_at], own));
-                lacking += u64::from(lacks);
+                lacking += u64::from(lacks && !group.stated.is_some_and(|stated| stated.unknown));
                 if lacks || touches || moves {
                     let copied = self.copied(group, &list, &unit, own);
                     records.push((kind as u16, number, list, unit, own.redundancy.data, copied));
