@@ -27,8 +27,8 @@ pub struct OsdState {
     pub is_full: bool,
     /// The life of its directory: a daemon with another one is refused.
     pub incarnation: Option<Incarnation>,
-    /// How often the daemon has started in this life.
-    pub starts: u64,
+    /// The last run in this life that was let in: a directory that does not know it is an older copy.
+    pub last_run: Option<u64>,
 }
 
 impl OsdState {

@@ -31,14 +31,23 @@ fn seeds_lose_nothing_and_end_clean() {
     });
     let (summary, mut faults) = found.into_inner().expect("no thread panics");
     println!("{:.1} hours: {summary:?}", summary.hours());
-    assert!(summary.operations > 200 * count, "clients are answered: {summary:?}");
-    // Losses must stay the rare exception: otherwise they would hide that groups wait for ever.
-    assert!(summary.with_loss <= 2 + count / 200, "{} runs ended with a loss", summary.with_loss);
     faults.sort();
     faults.iter().for_each(|(seed, fault)| println!("seed {seed}: {fault}"));
     if let Some((seed, fault)) = faults.first() {
         let left: Vec<String> = shrunk(&plan(*seed, None)).iter().map(ToString::to_string).collect();
         panic!("{fault}\ntowtank store simulate --seed {seed} --faults {} --trace", left.join(","));
+    }
+    assert!(count < 20 || summary.operations > 200 * count, "clients are answered: {summary:?}");
+    // Losses must stay the rare exception: otherwise they would hide that groups wait for ever.
+    assert!(summary.with_loss <= 2 + count / 200, "{} runs ended with a loss", summary.with_loss);
+}
+
+/// An older copy of a directory was started while the monitor was away, until it had as many starts as the
+/// monitor knew, and was let in.
+#[test]
+fn an_older_copy_that_is_started_often_is_refused() {
+    for seed in [6058, 6358] {
+        assert_eq!(run(&plan(seed, None)).fault, None, "seed {seed}");
     }
 }
 
@@ -52,12 +61,15 @@ fn a_seed_gives_the_same_run() {
     }
 }
 
-/// Each rule with the first seed that notices it. With `PLANTED_SEEDS=n` so many are tried anew.
+/// Each rule with the first seed that notices it. With `PLANTED_SEEDS=n` so many are tried anew, of the rules
+/// that `PLANTED` names if it is set.
 const NOTICED: &[(Planted, u64)] = &[
     (Planted::Shell(Shell::DeliversGaps), 1),
     (Planted::Shell(Shell::TakenUnseen), 1),
     (Planted::Shell(Shell::HalfApplied), 3),
+    (Planted::Shell(Shell::NotesRunLate), 43),
     (Planted::Monitor(Monitor::LetsAnyoneIn), 4),
+    (Planted::Monitor(Monitor::LetsOlderIn), 4),
     (Planted::Monitor(Monitor::CleanUnseen), 17),
     (Planted::Line(Line::SpeaksAfterLeaving), 2),
     (Planted::Protocol(Protocol::ForgetsIntervals), 4),
@@ -87,7 +99,12 @@ fn first_noticed(planted: Planted, most: u64) -> Option<(u64, String)> {
 #[test]
 fn broken_rules_are_noticed() {
     if let Some(most) = number("PLANTED_SEEDS") {
-        NOTICED.iter().for_each(|(planted, _)| println!("{planted:?}: {:?}", first_noticed(*planted, most)));
+        let named = std::env::var("PLANTED").ok();
+        let rules: Vec<Planted> = match &named {
+            Some(names) => names.split(',').map(|it| Planted::named(it).expect("a rule")).collect(),
+            None => NOTICED.iter().map(|(planted, _)| *planted).collect(),
+        };
+        rules.iter().for_each(|planted| println!("{planted:?}: {:?}", first_noticed(*planted, most)));
         return;
     }
     for (planted, seed) in NOTICED {

@@ -42,6 +42,8 @@ pub enum Planted {
     CleanUnseen,
     /// A run that has said that it ends is let in again.
     ForgetsWhoLeft,
+    /// A directory is let in although the last run is not in it.
+    LetsOlderIn,
 }
 
 /// The state of the monitor.
@@ -258,7 +260,7 @@ impl State {
             ToMonitor::Boot { osd, instance, address, shown, epoch } => {
                 match self.fault_of_boot(osd, instance, &shown, epoch) {
                     Some(why) => FromMonitor::Refused(why),
-                    None => self.boot(osd, instance, address, shown.starts),
+                    None => self.boot(osd, instance, address),
                 }
             }
             ToMonitor::Ping { osd, instance, report } => {
@@ -340,10 +342,12 @@ impl State {
                  bring the newest one back, or `towtank store rebuild-monitor` makes one from the devices"
             ));
         }
-        // The same run registers again after it was marked down.
-        let is_known = self.map().osds.get(&osd).is_some_and(|state| state.instance == instance);
-        let starts = shown.starts + u64::from(is_known);
-        fault_in(self.map(), osd, &Shown { starts, ..*shown }).map(said)
+        let mut shown = shown.clone();
+        if self.planted == Some(Planted::LetsOlderIn) {
+            let last_run = self.map().osds.get(&osd).and_then(|state| state.last_run);
+            last_run.into_iter().for_each(|run| shown.runs.begin(run));
+        }
+        fault_in(self.map(), osd, &shown).map(said)
     }
 
     fn fault_of_losing(&self, osd: u32) -> Option<String> {
@@ -417,7 +421,7 @@ impl State {
                 Then::Goes => drop(map.osds.remove(&osd)),
                 Then::Begins(incarnation) => {
                     let state = map.osds.entry(osd).or_default();
-                    (state.incarnation, state.starts) = (Some(incarnation), 0);
+                    (state.incarnation, state.last_run) = (Some(incarnation), None);
                 }
             }
         });
@@ -426,7 +430,7 @@ impl State {
 
     /// Registers a daemon that started. A daemon that restarts is down in one map before it is up in the
     /// next: messages to its former run are void.
-    fn boot(&mut self, osd: u32, instance: u64, address: String, starts: u64) -> FromMonitor {
+    fn boot(&mut self, osd: u32, instance: u64, address: String) -> FromMonitor {
         if !self.is_running(osd, instance) {
             let keeps = self.planted == Some(Planted::KeepsUp);
             if !keeps && self.map().osds.get(&osd).is_some_and(|state| state.is_up) {
@@ -438,7 +442,7 @@ impl State {
             self.change_osds(|osds| {
                 let state = osds.entry(osd).or_default();
                 (state.is_up, state.instance, state.address) = (true, instance, address);
-                (state.is_full, state.starts) = (false, starts);
+                (state.is_full, state.last_run) = (false, Some(instance));
                 state.is_in |= std::mem::take(&mut state.was_away);
             });
         }

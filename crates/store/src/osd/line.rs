@@ -113,10 +113,10 @@ impl Talk {
     /// What to do now.
     #[must_use]
     pub fn next(&mut self, now: SimTime, report: &Report) -> Next {
-        let Me { osd, instance, shown, .. } = self.me;
+        let Me { osd, instance, .. } = self.me;
         match &self.step {
             Step::Boots { epoch, .. } => {
-                let (address, epoch) = (self.me.address.clone(), *epoch);
+                let (address, shown, epoch) = (self.me.address.clone(), self.me.shown.clone(), *epoch);
                 Next::Ask(Box::new(ToMonitor::Boot { osd, instance, address, shown, epoch }))
             }
             Step::Ended => Next::End,

@@ -10,6 +10,7 @@ use crate::StoreError;
 use crate::clock::Clock;
 use crate::control::Daemon;
 use crate::frames::{FromMonitor, Report, ToMonitor};
+use crate::identity::Identity;
 use crate::osd::doors::Arrival;
 use crate::osd::line::{self, Heard, Next, Talk};
 use crate::settings::Home;
@@ -109,12 +110,14 @@ pub(super) fn prepared(me: Me) -> (Monitor, Unregistered) {
 impl Unregistered {
     /// Registers the daemon, whose directory knows the map of this epoch, and starts two threads: one pings
     /// and sends requests, the other waits for maps. A daemon that is not let in hears of no map, since it
-    /// would take what concerns another directory for its own. Returns early if it is to end.
+    /// would take what concerns another directory for its own. Its directory notes the run before the monitor
+    /// hears of it. Returns early if it is to end.
     ///
     /// # Errors
-    /// When the monitor does not let it in.
+    /// When the monitor does not let it in, or the directory cannot be written.
     pub(super) fn register(
         self,
+        identity: &Identity,
         epoch: Epoch,
         arrivals: SyncSender<Arrival>,
         stopped: &dyn Fn() -> bool,
@@ -122,13 +125,20 @@ impl Unregistered {
         let Unregistered { me, says } = self;
         let mut talk = Talk::new(me.registers.clone(), epoch);
         let clock = Clock::start();
-        let answer = |talk: &mut Talk| match talk.next(clock.sim(), &Report::default()) {
-            Next::Ask(ask) => Line::by(&me.ways, &me.home, &me.key)?.ask(&ask),
-            next => unreachable!("it is not registered, but {next:?}"),
-        };
+        let mut is_kept = false;
         while !stopped() {
+            let Next::Ask(ask) = talk.next(clock.sim(), &Report::default()) else {
+                unreachable!("it is not registered");
+            };
             // The monitor may be away.
-            let Ok(answer) = answer(&mut talk) else {
+            let Ok(mut line) = Line::by(&me.ways, &me.home, &me.key) else {
+                std::thread::sleep(RETRY);
+                continue;
+            };
+            if !std::mem::replace(&mut is_kept, true) {
+                identity.keep(me.home.directory())?;
+            }
+            let Ok(answer) = line.ask(&ask) else {
                 std::thread::sleep(RETRY);
                 continue;
             };
@@ -222,7 +232,7 @@ mod tests {
     use std::sync::mpsc::sync_channel;
 
     use super::*;
-    use crate::identity::Shown;
+    use crate::identity::{self, IdentityError, Shown};
 
     const PING: Duration = Duration::from_nanos(line::PING.as_ns());
 
@@ -256,6 +266,9 @@ mod tests {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port is free");
         let address = listener.local_addr().expect("it is bound").to_string();
         home.write("monitor.address", address.as_bytes()).expect("a file can be written");
+        identity::make_all(&directory, 1).expect("files can be written");
+        let mut identity = Identity::of_osd(&directory, 0).expect("it was just made");
+        identity.runs.begin(9);
         let (asked, seen) = channel();
         let has_left = Arc::new(Mutex::new(false));
         std::thread::spawn(move || {
@@ -278,7 +291,9 @@ mod tests {
         };
         let (arrivals, _incoming) = sync_channel(16);
         let (monitor, unregistered) = prepared(me);
-        unregistered.register(4, arrivals, &|| false).expect("it is let in");
+        unregistered.register(&identity, 4, arrivals, &|| false).expect("it is let in");
+        let kept = Identity::of_osd(&directory, 0);
+        assert!(matches!(kept, Err(IdentityError::Refused { .. })), "it knows of a run, and has no tables");
         monitor.want(3, 5, vec![0]);
         std::thread::sleep(PING * 2);
         monitor.leave();

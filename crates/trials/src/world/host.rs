@@ -10,6 +10,7 @@ use towtank_store::identity::Shown;
 use towtank_store::osd::core::{Arrival, Core, Effect, Parts, Portion};
 use towtank_store::osd::line::{Heard, Me, Next, Talk};
 use towtank_store::osd::links::{Incoming, Outgoing, Place, Sender};
+use towtank_store::runs::Runs;
 use towtank_streams::Purpose;
 use towtank_units::{SimSpan, SimTime};
 
@@ -47,13 +48,13 @@ pub(super) enum Door {
 #[derive(Clone, Debug)]
 pub(super) struct Directory {
     pub incarnation: Incarnation,
-    pub starts: u64,
+    pub runs: Runs,
     pub contents: Contents,
 }
 
 impl Directory {
     pub(super) fn empty(incarnation: Incarnation) -> Directory {
-        Directory { incarnation, starts: 0, contents: Contents::default() }
+        Directory { incarnation, runs: Runs::default(), contents: Contents::default() }
     }
 }
 
@@ -63,9 +64,6 @@ pub(super) struct Host {
     pub older: Option<Directory>,
     /// The directory that belongs here, while another is in its place.
     pub aside: Option<Directory>,
-    /// Whether the other one was started. It is not started again: a directory counts its starts, also those
-    /// that the monitor does not hear of, so the monitor would take an older one for newer than it is.
-    pub was_tried: bool,
     /// The clock gains or loses so many millionths.
     rate: i64,
     /// How long the clock has stood still or will have when it goes on, and when it stopped and goes on.
@@ -95,6 +93,8 @@ struct Link {
 
 pub(super) struct Run {
     instance: u64,
+    /// What the directory knows once the monitor has been reached.
+    runs: Runs,
     pub core: Core<Door>,
     pub twin: Arc<Twin>,
     engine: Engine,
@@ -123,7 +123,6 @@ impl Host {
             directory: Directory::empty(incarnation),
             older: None,
             aside: None,
-            was_tried: false,
             rate,
             stood: 0,
             stopped: (SimTime::ZERO, SimTime::ZERO),
@@ -177,11 +176,9 @@ impl World {
         let cuts_silently = self.is_planted(Shell::CutsSilently);
         let (settings, now) = (self.settings.clone(), self.now);
         let Some(host) = self.hosts.get_mut(&osd) else { return };
-        let is_strange = host.aside.is_some();
-        if host.run.is_some() || host.held > 0 || host.refused.is_some() || (is_strange && host.was_tried) {
+        if host.run.is_some() || host.held > 0 || host.refused.is_some() {
             return;
         }
-        host.was_tried = is_strange;
         let before = host.directory.clone();
         let twin = match Twin::open(host.directory.contents.clone()) {
             Ok(twin) => Arc::new(twin),
@@ -192,14 +189,15 @@ impl World {
             }
         };
         twin.fill(host.is_full);
-        host.directory.starts += 1;
         host.older = Some(before);
         let tables: Arc<dyn towtank_store::engine::Tables> = Arc::clone(&twin) as _;
         let engine = Engine::on(tables, Sync::Always).expect("the twin can be read");
         if cuts_silently {
             engine.decide().expect("the twin can be written");
         }
-        let Directory { incarnation, starts, .. } = host.directory;
+        let Directory { incarnation, ref runs, .. } = host.directory;
+        let mut runs = runs.clone();
+        runs.begin(instance);
         let parts = Parts { settings, engine: engine.clone(), osd, instance, incarnation };
         let made = Core::new(parts, host.clock(now));
         let (core, first) = match made {
@@ -210,7 +208,7 @@ impl World {
             osd,
             instance,
             address: format!("osd.{osd}"),
-            shown: Shown { cluster, incarnation, starts },
+            shown: Shown { cluster, incarnation, runs: runs.clone() },
         };
         let rule = match self.plan.planted {
             Some(Planted::Line(rule)) => Some(rule),
@@ -220,6 +218,7 @@ impl World {
         host.start = start;
         host.run = Some(Run {
             instance,
+            runs,
             core,
             twin,
             engine,
@@ -611,6 +610,8 @@ impl World {
     /// Says what is due to the monitor; also again, if it has not answered.
     pub(super) fn line(&mut self, osd: u32, start: u64, number: u64) {
         let question = self.give();
+        let is_reached = self.keeper.state.is_some() && self.reaches(Node::Osd(osd), Node::Monitor);
+        let notes_late = self.is_planted(Shell::NotesRunLate);
         let Some((host, clock)) = self.run_of(osd, start) else { return };
         let Some(run) = &mut host.run else { return };
         if run.line != number {
@@ -619,6 +620,9 @@ impl World {
         match run.talk.next(clock, &run.report) {
             Next::Ask(ask) => {
                 (run.line, run.rests) = (question, false);
+                if is_reached && !notes_late {
+                    host.directory.runs.clone_from(&run.runs);
+                }
                 let packet = Packet::ToMonitor { number: question, bytes: encoded(&*ask) };
                 let is_sent = self.send(Node::Osd(osd), Node::Monitor, packet);
                 let span = self.answer_time(osd, is_sent);
@@ -656,6 +660,7 @@ impl World {
             Heard::Nothing => {}
             Heard::Registered => {
                 run.is_registered = true;
+                host.directory.runs.clone_from(&run.runs);
                 self.maps_at(osd, start, SimSpan::from_ns(1));
                 self.rest(osd, start);
             }

@@ -249,7 +249,7 @@ impl World {
         }
         self.with_host(osd, |host| {
             if let Some(aside) = host.aside.take() {
-                (host.directory, host.refused, host.was_tried) = (aside, None, false);
+                (host.directory, host.refused) = (aside, None);
             }
         });
     }
