@@ -78,7 +78,7 @@ pub fn serve(home: &Home, osd: u32, stopped: &dyn Fn() -> bool) -> Result<(), St
     let mut pump =
         Pump { engine, peers, monitor: monitor.clone(), report, clock, arrivals: arrivals_of_pump };
     pump.carry_out(first)?;
-    unregistered.register(&identity, core.epoch(), arrivals, stopped)?;
+    unregistered.register(&identity, core.known(), arrivals, stopped)?;
     pump.run(core, &incoming, stopped)?;
     monitor.leave();
     Ok(())

@@ -250,7 +250,7 @@ fn put_in_place(
         }
         let engine = Engine::open(&directory, settings.sync)?;
         let mut transaction = engine.begin();
-        Known::load(&mut transaction).keep(maps, &mut transaction);
+        Known::load(&mut transaction)?.keep(maps, &mut transaction);
         transaction.commit()?;
     }
     let aside = identity::move_name_aside(home.directory(), "monitor")?;

@@ -182,7 +182,8 @@ impl World {
         let after = self.clients[client].map.as_ref().map_or(0, |(map, _)| map.epoch);
         self.clients[client].step = Step::WaitsForMap;
         self.client_at(client, MAP_TIME);
-        let (number, bytes) = (self.clients[client].number, encoded(&ToMonitor::Maps { after, wait_ms: 0 }));
+        let (number, bytes) =
+            (self.clients[client].number, encoded(&ToMonitor::Maps { after, digest: None, wait_ms: 0 }));
         self.send(Node::Client(client), Node::Monitor, Packet::ToMonitor { number, bytes });
     }
 

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use towtank_replication::{Epoch, Incarnation};
+use towtank_replication::Incarnation;
 use towtank_store::engine::{Engine, Sync};
 use towtank_store::frames::{Answer, Ask, FromMonitor, Hello, PeerFrame, Report, Taken, ToMonitor};
 use towtank_store::identity::Shown;
+use towtank_store::map::MapId;
 use towtank_store::osd::core::{Arrival, Core, Effect, Parts, Portion};
 use towtank_store::osd::line::{Heard, Me, Next, Talk};
 use towtank_store::osd::links::{Incoming, Outgoing, Place, Sender};
@@ -104,7 +105,7 @@ pub(super) struct Run {
     /// Whether nothing is to be said before that.
     rests: bool,
     maps: u64,
-    heard: Epoch,
+    heard: Option<MapId>,
     is_registered: bool,
     incoming: Incoming,
     /// Connections of others that were accepted and are not over.
@@ -214,7 +215,7 @@ impl World {
             Some(Planted::Line(rule)) => Some(rule),
             _ => None,
         };
-        let talk = Talk::new(me, core.epoch()).planted(rule);
+        let talk = Talk::new(me, core.known()).planted(rule);
         host.start = start;
         host.run = Some(Run {
             instance,
@@ -226,7 +227,7 @@ impl World {
             line: 0,
             rests: false,
             maps: 0,
-            heard: 0,
+            heard: None,
             is_registered: false,
             incoming: Incoming::default(),
             accepted: BTreeSet::new(),
@@ -648,7 +649,7 @@ impl World {
         if number == run.maps {
             let FromMonitor::Maps(maps) = answer else { return };
             if let Some(last) = maps.last() {
-                run.heard = last.epoch;
+                run.heard = Some(last.id());
                 self.arrive(osd, start, Arrival::Maps(maps));
             }
             return self.maps_at(osd, start, SimSpan::from_ns(1));
@@ -658,6 +659,7 @@ impl World {
         }
         match run.talk.take(clock, answer) {
             Heard::Nothing => {}
+            Heard::Waits(why) => self.tell(|| format!("osd.{osd} waits: {why}")),
             Heard::Registered => {
                 run.is_registered = true;
                 host.directory.runs.clone_from(&run.runs);
@@ -694,7 +696,8 @@ impl World {
             return;
         }
         run.maps = question;
-        let bytes = encoded(&ToMonitor::Maps { after: run.heard, wait_ms: MAPS_WAIT_MS });
+        let (after, digest) = (run.heard.map_or(0, |it| it.epoch), run.heard.map(|it| it.digest));
+        let bytes = encoded(&ToMonitor::Maps { after, digest, wait_ms: MAPS_WAIT_MS });
         let is_sent = self.send(Node::Osd(osd), Node::Monitor, Packet::ToMonitor { number: question, bytes });
         let span = self.answer_time(osd, is_sent);
         let span = SimSpan::from_ns(span.as_ns() + MAPS_WAIT.as_ns());

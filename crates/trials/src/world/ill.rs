@@ -113,7 +113,8 @@ impl World {
                 self.hold_less(other);
             }
             Kind::Out => {
-                if self.tell_monitor(ToMonitor::Mark { osd: device, is_in: true }).is_none() {
+                let answer = self.tell_monitor(ToMonitor::Mark { osd: device, is_in: true });
+                if answer != Some(FromMonitor::Done) {
                     self.after(SimSpan::from_ms(500), Event::Ends { at });
                 }
             }

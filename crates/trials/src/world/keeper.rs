@@ -21,6 +21,7 @@ struct Waiting {
     who: Node,
     number: u64,
     after: Epoch,
+    digest: Option<u64>,
     until: SimTime,
 }
 
@@ -100,8 +101,9 @@ impl World {
         let is_due = |it: &Waiting| it.after < newest || it.until <= now;
         let due: Vec<Waiting> = self.keeper.waiting.iter().copied().filter(is_due).collect();
         self.keeper.waiting.retain(|it| !is_due(it));
-        for Waiting { who, number, after, .. } in due {
-            let maps = self.keeper.state.as_ref().map(|state| state.maps_after(after)).unwrap_or_default();
+        for Waiting { who, number, after, digest, .. } in due {
+            let maps =
+                self.keeper.state.as_ref().map(|state| state.maps_after(after, digest)).unwrap_or_default();
             let bytes = encoded(&FromMonitor::Maps(maps));
             self.send(Node::Monitor, who, Packet::FromMonitor { number, bytes });
         }
@@ -127,9 +129,9 @@ impl World {
             return;
         }
         match decoded(bytes) {
-            ToMonitor::Maps { after, wait_ms } if self.keeper.state.is_some() => {
+            ToMonitor::Maps { after, digest, wait_ms } if self.keeper.state.is_some() => {
                 let until = self.now.saturating_add(SimSpan::from_ms(wait_ms.into()));
-                self.keeper.waiting.push(Waiting { who: from, number, after, until });
+                self.keeper.waiting.push(Waiting { who: from, number, after, digest, until });
                 self.answer_waiting();
             }
             ask => {
