@@ -158,7 +158,11 @@ mod tests {
         assert!(is_put_off(&older.take(at(200), ping(2, newest)), "osd.2 knows map 4"));
         // Silent daemons are not marked down, and nobody is let in.
         older.look(at(60_000));
-        assert!(is_put_off(&older.take(at(60_000), out()), "is an older copy"));
+        assert!(
+            matches!(older.take(at(60_000), out()), FromMonitor::Refused(why) if why.contains("older copy"))
+        );
+        let wants = ToMonitor::Wants { group: 0, epoch: 3, acting: vec![0] };
+        assert!(is_put_off(&older.take(at(60_000), wants), "is an older copy"));
         assert!(is_put_off(&older.take(at(60_000), ping(0, maps.first().map(ClusterMap::id))), "older copy"));
         let refused = older.take(at(60_000), boot(1, 21, newest));
         assert!(matches!(refused, FromMonitor::Refused(why) if why.contains("is an older copy")));

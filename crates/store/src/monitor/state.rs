@@ -304,7 +304,13 @@ impl State {
                 None => FromMonitor::Loses(self.losing(osd)),
             },
             ToMonitor::Maps { after, digest, .. } => FromMonitor::Maps(self.maps_after(after, digest)),
-            change => self.wait().unwrap_or_else(|| self.take_change(change)),
+            change => match self.hearing.older() {
+                // A primary asks the same again, also the monitor that is right.
+                Some(why) if !matches!(change, ToMonitor::Wants { .. }) => {
+                    FromMonitor::Refused(why.to_owned())
+                }
+                _ => self.wait().unwrap_or_else(|| self.take_change(change)),
+            },
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use towtank_replication::Incarnation;
 use towtank_store::engine::{Engine, Sync};
-use towtank_store::frames::{Answer, Ask, FromMonitor, Hello, PeerFrame, Report, Taken, ToMonitor};
+use towtank_store::frames::{Answer, Ask, FromMonitor, Hello, PeerFrame, Reply, Report, Taken, ToMonitor};
 use towtank_store::identity::Shown;
 use towtank_store::map::MapId;
 use towtank_store::osd::core::{Arrival, Core, Effect, Parts, Portion};
@@ -16,6 +16,7 @@ use towtank_streams::Purpose;
 use towtank_units::{SimSpan, SimTime};
 
 use super::{Event, Node, Packet, World, decoded, encoded};
+use crate::faults::Kind;
 use crate::planted::{Planted, Shell};
 use crate::twin::{Contents, Twin};
 
@@ -398,9 +399,31 @@ impl World {
     fn answer(&mut self, osd: u32, door: Door, answer: Answer) {
         match door {
             Door::Client(client) => {
+                if matches!(answer.reply, Reply::Done(_)) {
+                    self.told(osd);
+                }
                 self.send(Node::Osd(osd), Node::Client(client), Packet::Answer { bytes: encoded(&answer) });
             }
             Door::Inspector => self.inspected(osd, answer),
+        }
+    }
+
+    /// A client is told that something is written: now a crash may come.
+    fn told(&mut self, by: u32) {
+        self.answered_by = by;
+        let writes = |host: &Host| {
+            let pending = host.run.as_ref().and_then(|run| run.pending.as_ref());
+            pending.is_some_and(|portion| !portion.writes.is_empty())
+        };
+        let others_write = self.hosts.iter().any(|(osd, host)| *osd != by && writes(host));
+        // All lose something only if a disk has not written all.
+        let (now, later) = std::mem::take(&mut self.crash_after_answer)
+            .into_iter()
+            .partition(|at| self.faults[*at].kind != Kind::PowerCutAll || others_write);
+        self.crash_after_answer = later;
+        for at in Vec::<usize>::from(now) {
+            let soon = self.around(100);
+            self.after(soon, Event::Fault { at });
         }
     }
 
