@@ -1,4 +1,4 @@
-//! The runs of a device that its directory knows, by which an older copy of the directory is told apart.
+//! The runs of a device that its directory knows, by which an older copy of the directory is noticed.
 //!
 //! Each run of a daemon has a number that is drawn. It is noted in the directory before the monitor hears of
 //! it, and the monitor's map has the number of the last run that it let in. So a directory that does not know

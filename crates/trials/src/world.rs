@@ -238,9 +238,9 @@ pub(crate) struct World {
     answer_time: SimSpan,
     /// A crash that waits until some device writes, and those that have waited.
     crash_in_commit: Option<usize>,
-    /// Faults that come right after a client was told that something is written.
+    /// Faults that come right after a client has heard that something is written.
     crash_after_answer: Vec<usize>,
-    /// Who told it last, and whether that one comes back last after a loss of power of all.
+    /// Who said so last, and whether that one comes back last after a loss of power of all.
     answered_by: u32,
     late: Option<u32>,
     /// How far faults are during which the others are away by turns.

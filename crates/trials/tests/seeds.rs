@@ -69,6 +69,7 @@ const NOTICED: &[(Planted, u64)] = &[
     (Planted::Shell(Shell::TakenUnseen), 9),
     (Planted::Shell(Shell::HalfApplied), 4),
     (Planted::Shell(Shell::NotesRunLate), 11),
+    (Planted::Shell(Shell::CutsSilently), 439),
     (Planted::Monitor(Monitor::LetsAnyoneIn), 10),
     (Planted::Monitor(Monitor::LetsOlderIn), 60),
     (Planted::Monitor(Monitor::HearsNobody), 73),
@@ -87,6 +88,7 @@ const NOTICED: &[(Planted, u64)] = &[
     (Planted::Protocol(Protocol::EmptyIsComplete), 12),
     (Planted::Protocol(Protocol::EmptyIsBehind), 12),
     (Planted::Protocol(Protocol::OneGoneIsAll), 12),
+    (Planted::Protocol(Protocol::UndecidedTestifies), 439),
     (Planted::Protocol(Protocol::RevertsAnything), 1),
     (Planted::Protocol(Protocol::SendsWhatIsEqual), 24),
 ];

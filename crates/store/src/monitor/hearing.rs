@@ -1,12 +1,12 @@
 //! What a monitor that starts again hears from its daemons before it publishes a map.
 //!
-//! A copy of `monitor/` from earlier lacks maps that daemons know. What it would publish would have the epochs
+//! A copy of `monitor/` from earlier lacks maps that daemons know. What it would publish has the epochs
 //! of these maps, with other contents: two maps of one epoch, by which two replicas could both be the primary
 //! of a group. So a monitor that starts hears the daemons that its last map calls up, or waits until they
 //! have been silent for as long as a daemon is that is marked down, and all others that run for as long as
 //! they need to connect again. If one knows a later map, or another map of an epoch that the monitor has
-//! too, `monitor/` is an older copy, and nothing is published any more: the daemons that run go on as if there
-//! were no monitor.
+//! too, `monitor/` is an older copy, and nothing is published any more: the daemons that run go on as if
+//! there were no monitor.
 //!
 //! Not noticed: an older copy, if nobody who knows more reaches it meanwhile.
 

@@ -118,7 +118,7 @@ impl State {
         std::mem::take(&mut self.changed)
     }
 
-    /// The maps after an epoch, in order. A daemon, which tells what it has of that epoch, gets none if that is
+    /// The maps after an epoch, in order. A daemon, which says what it has of that epoch, gets none if it is
     /// another map, or if this monitor is an older copy.
     #[must_use]
     pub fn maps_after(&self, after: Epoch, digest: Option<u64>) -> Vec<ClusterMap> {

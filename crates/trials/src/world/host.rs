@@ -400,7 +400,7 @@ impl World {
         match door {
             Door::Client(client) => {
                 if matches!(answer.reply, Reply::Done(_)) {
-                    self.told(osd);
+                    self.acknowledges(osd);
                 }
                 self.send(Node::Osd(osd), Node::Client(client), Packet::Answer { bytes: encoded(&answer) });
             }
@@ -408,8 +408,8 @@ impl World {
         }
     }
 
-    /// A client is told that something is written: now a crash may come.
-    fn told(&mut self, by: u32) {
+    /// A daemon says to a client that something is written: now a crash may come.
+    fn acknowledges(&mut self, by: u32) {
         self.answered_by = by;
         let writes = |host: &Host| {
             let pending = host.run.as_ref().and_then(|run| run.pending.as_ref());
@@ -417,11 +417,11 @@ impl World {
         };
         let others_write = self.hosts.iter().any(|(osd, host)| *osd != by && writes(host));
         // All lose something only if a disk has not written all.
-        let (now, later) = std::mem::take(&mut self.crash_after_answer)
+        let (now, later): (Vec<usize>, Vec<usize>) = std::mem::take(&mut self.crash_after_answer)
             .into_iter()
             .partition(|at| self.faults[*at].kind != Kind::PowerCutAll || others_write);
         self.crash_after_answer = later;
-        for at in Vec::<usize>::from(now) {
+        for at in now {
             let soon = self.around(100);
             self.after(soon, Event::Fault { at });
         }

@@ -50,7 +50,7 @@ impl World {
             match self.below(3) {
                 // It comes while some device writes.
                 0 if self.crash_in_commit.is_none() => return self.crash_in_commit = Some(at),
-                // Or when a client has just been told that something is written.
+                // Or when a client has just heard that something is written.
                 1 => return self.crash_after_answer.push(at),
                 _ => {}
             }
@@ -111,8 +111,8 @@ impl World {
         }
     }
 
-    /// The others are away by turns: one is away while the fragile device and the rest go on; then the rest is
-    /// away, and only the one and the fragile device are there. So what was acknowledged meanwhile is on a
+    /// The others are away by turns: one is away while the fragile device and the rest go on; then the rest
+    /// is away, and only the one and the fragile device are there. So what was acknowledged meanwhile is on a
     /// device that comes back last, and on the fragile one, to which something happens.
     fn begin_turns(&mut self, at: usize) {
         let Fault { device, other, .. } = self.faults[at];

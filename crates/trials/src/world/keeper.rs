@@ -16,7 +16,7 @@ use crate::planted::Planted;
 const LOOK: SimSpan = SimSpan::from_ms(100);
 
 /// A monitor that starts publishes nothing for so long, and after so much longer time without a fault every
-/// daemon that runs has told what it knows.
+/// daemon that runs has said what it knows.
 const HEARS_LEAST: SimSpan = SimSpan::from_ms(400);
 const HEARS_MOST: SimSpan = SimSpan::from_secs(4);
 
