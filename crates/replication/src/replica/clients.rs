@@ -250,7 +250,7 @@ impl<O: Objects> Turn<'_, O> {
 mod tests {
     use super::*;
 
-    /// Whether a lease that a slow clock measures ends before one that a clock faster by so many percent does.
+    /// Whether a lease that a clock measures ends before one that a clock faster by so many percent does.
     fn ends_first(lease: SimSpan, percent: u64, planted: Option<Planted>) -> bool {
         used_of(lease, planted).as_ns() * (100 + percent) <= lease.as_ns() * 100
     }
