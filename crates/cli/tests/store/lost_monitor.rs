@@ -276,7 +276,7 @@ fn a_copy_of_the_monitor_is_moved_aside_and_does_not_lead_again() {
 #[test]
 fn daemons_that_run_go_on_without_an_older_monitor() {
     let flags = ["--osds", "3", "--replicas", "2", "--groups", "2", "--grace", "1s"];
-    let cluster = Cluster::up("rebuilt-4", &flags);
+    let cluster = Cluster::up("older-monitor", &flags);
     cluster.put("it", b"kept");
     cluster.kill_monitor();
     copy(&cluster.at("monitor"), &cluster.at("stale"));
