@@ -22,12 +22,9 @@ pub(crate) fn fault_in(map: &ClusterMap, osd: u32, shown: &Shown) -> Option<Iden
         let what = format!("the directory of osd.{osd} is not the one that the monitor knows");
         return Some(refused(what, &ways_on(osd)));
     }
-    (shown.starts <= state.starts).then(|| {
-        let (now, before) = (shown.starts, state.starts);
-        let what = format!(
-            "the directory of osd.{osd} is an older copy: this is its start {now}, and the monitor has seen \
-             start {before}"
-        );
+    (!shown.runs.reach(state.last_run)).then(|| {
+        let what =
+            format!("the directory of osd.{osd} is an older copy: the last run of the daemon is not in it");
         refused(what, &ways_on(osd))
     })
 }
@@ -38,8 +35,7 @@ pub(crate) fn fault_in(map: &ClusterMap, osd: u32, shown: &Shown) -> Option<Iden
 /// With what is wrong, and the ways on.
 pub fn check(home: &Home, map: &ClusterMap, osd: u32) -> Result<(), IdentityError> {
     let shown = Identity::of_osd(home.directory(), osd)?.shown();
-    let next = Shown { starts: shown.starts + 1, ..shown };
-    fault_in(map, osd, &next).map_or(Ok(()), Err)
+    fault_in(map, osd, &shown).map_or(Ok(()), Err)
 }
 
 /// Why the monitor cannot be started, from its directory.

@@ -140,14 +140,18 @@ impl Client {
         }
     }
 
-    /// Requests a change from the monitor.
+    /// Requests a change from the monitor. One that has just started is given time to hear its daemons.
     ///
     /// # Errors
     /// When the monitor does not answer, or refuses.
     pub fn change(&self, ask: &ToMonitor) -> Result<FromMonitor, StoreError> {
-        match Line::open(&self.home, &self.key)?.ask(ask)? {
-            FromMonitor::Refused(why) => Err(StoreError::Refused(why)),
-            answer => Ok(answer),
+        let until = now() + Duration::from_millis(self.settings.grace_ms) + START_TIME;
+        loop {
+            match Line::open(&self.home, &self.key)?.ask(ask)? {
+                FromMonitor::Later(_) if now() < until => std::thread::sleep(RETRY),
+                FromMonitor::Refused(why) | FromMonitor::Later(why) => return Err(StoreError::Refused(why)),
+                answer => return Ok(answer),
+            }
         }
     }
 
@@ -429,7 +433,7 @@ fn duration(span: SimSpan) -> Duration {
 }
 
 fn newest(home: &Home, key: &ClusterKey, after: u32) -> Result<Option<ClusterMap>, StoreError> {
-    match Line::open(home, key)?.ask(&ToMonitor::Maps { after, wait_ms: 0 })? {
+    match Line::open(home, key)?.ask(&ToMonitor::Maps { after, digest: None, wait_ms: 0 })? {
         FromMonitor::Maps(maps) => Ok(maps.into_iter().next_back()),
         other => Err(StoreError::Refused(format!("unexpected reply of the monitor: {other:?}"))),
     }

@@ -9,7 +9,7 @@ use crate::content::Encoded;
 use crate::engine::ObjectHead;
 use crate::identity::Shown;
 use crate::loss::Loss;
-use crate::map::ClusterMap;
+use crate::map::{ClusterMap, MapId};
 
 /// Requests to the monitor. Each is answered by one [`FromMonitor`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,7 +25,7 @@ pub enum ToMonitor {
         /// The identity of its directory.
         shown: Shown,
         /// The last map that its directory knows.
-        epoch: Epoch,
+        known: Option<MapId>,
     },
     /// A daemon is running.
     Ping {
@@ -56,6 +56,8 @@ pub enum ToMonitor {
     Maps {
         /// The last epoch known.
         after: Epoch,
+        /// The digest of that map, of a sender that takes further ones from nobody who has another one.
+        digest: Option<u64>,
         /// The longest time to wait, in milliseconds.
         wait_ms: u32,
     },
@@ -110,6 +112,8 @@ pub enum FromMonitor {
     Done,
     /// The request is refused, with the reason.
     Refused(String),
+    /// Nothing is done now, with the reason: the same may be asked again later.
+    Later(String),
     /// Maps, in order.
     Maps(Vec<ClusterMap>),
     /// The state of the cluster.
@@ -126,6 +130,8 @@ pub enum FromMonitor {
 pub struct Report {
     /// The last map that it has applied.
     pub epoch: Epoch,
+    /// The last map that its directory knows.
+    pub known: Option<MapId>,
     /// The groups of which it is the primary.
     pub led: BTreeMap<u32, GroupReport>,
     /// The number of objects on it, over all groups.
@@ -223,6 +229,8 @@ pub struct Standing {
     pub groups: u32,
     /// The latest reports of the daemons that are up.
     pub reports: BTreeMap<u32, Report>,
+    /// Why the monitor changes nothing any more: it is an older copy.
+    pub older: Option<String>,
 }
 
 /// The first frame of a connection to a device daemon, which identifies the sender.

@@ -24,6 +24,8 @@ pub struct Health {
     pub awaited: BTreeSet<u32>,
     /// Daemons whose disks are full.
     pub full: Vec<u32>,
+    /// Why the monitor changes nothing any more: it is an older copy.
+    pub older: Option<String>,
     groups: u32,
     clean: u32,
 }
@@ -45,6 +47,7 @@ impl Health {
             unfound: 0,
             awaited: BTreeSet::new(),
             full: full_of(standing),
+            older: standing.older.clone(),
             groups: 0,
             clean: 0,
         };
@@ -80,7 +83,8 @@ impl Health {
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
-            _ if self.unavailable > 0 || self.unfound > 0 || !self.full.is_empty() => "HEALTH_ERR",
+            _ if self.older.is_some() || !self.full.is_empty() => "HEALTH_ERR",
+            _ if self.unavailable > 0 || self.unfound > 0 => "HEALTH_ERR",
             _ if !self.is_clean() => "HEALTH_WARN",
             _ => "HEALTH_OK",
         }

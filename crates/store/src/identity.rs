@@ -6,8 +6,9 @@
 //! incarnation of each device, and a daemon whose directory has another one is refused. Directories are made
 //! by commands only ([`make_all`], [`make`]); a daemon never makes one.
 //!
-//! A directory also counts its starts, and the map has that number too: a copy from before the last start is
-//! refused. A copy that was taken during the last run, and put back after it, is not noticed.
+//! A directory also knows its last runs ([`Runs`]), and the map has the last one that the monitor let in: a
+//! copy from before it is refused. A copy that was taken during the last run, and put back after it, is not
+//! noticed.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -17,8 +18,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use towtank_replication::Incarnation;
 
+use crate::runs::Runs;
+
 /// The format of all that a cluster has on disk. A change of any stored value is a new format.
-const FORMAT: u64 = 2;
+const FORMAT: u64 = 3;
 
 /// The file with a directory's identity.
 pub(crate) const FILE: &str = "identity.json";
@@ -86,8 +89,8 @@ pub struct Identity {
     name: String,
     /// Its life.
     pub incarnation: Incarnation,
-    /// How often its daemon has started: not 0 if it has tables.
-    pub starts: u64,
+    /// Its last runs that reached the monitor. If there is any, it has tables.
+    pub runs: Runs,
 }
 
 /// The identity of the monitor's directory, and the devices that the cluster was made with.
@@ -103,20 +106,20 @@ pub(crate) struct Register {
 }
 
 /// What a daemon shows to the monitor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shown {
     /// The cluster of its directory.
     pub cluster: ClusterId,
     /// The life of its device.
     pub incarnation: Incarnation,
-    /// How often it has started, with this time.
-    pub starts: u64,
+    /// Its last runs, this one among them.
+    pub runs: Runs,
 }
 
 impl Shown {
     /// What a process shows that is no part of any cluster.
     pub(crate) fn of_stranger(number: u64) -> Shown {
-        Shown { cluster: ClusterId::of(number), incarnation: Incarnation(number), starts: 1 }
+        Shown { cluster: ClusterId::of(number), incarnation: Incarnation(number), runs: Runs::default() }
     }
 }
 
@@ -124,7 +127,7 @@ impl Identity {
     /// What its daemon shows to the monitor.
     #[must_use]
     pub fn shown(&self) -> Shown {
-        Shown { cluster: self.cluster, incarnation: self.incarnation, starts: self.starts }
+        Shown { cluster: self.cluster, incarnation: self.incarnation, runs: self.runs.clone() }
     }
 
     /// Reads the identity of a device's directory, which must be of this device and of this cluster.
@@ -151,18 +154,17 @@ impl Identity {
             let what = format!("osd.{osd}: `{at}` holds {}", identity.name);
             return Err(refused(what, "move the directories back to their names"));
         }
-        if identity.starts > 0 && !has_tables {
+        if identity.runs.last().is_some() && !has_tables {
             return Err(refused(format!("osd.{osd}: the tables in `{at}` are missing"), &ways_on(osd)));
         }
         Ok(identity)
     }
 
-    /// Notes that the daemon has started once more. Its tables exist by then.
+    /// Makes durable what it says, before the monitor hears of a run. Its tables exist by then.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub(crate) fn count_start(&mut self, root: &Path) -> Result<(), IdentityError> {
-        self.starts += 1;
+    pub(crate) fn keep(&self, root: &Path) -> Result<(), IdentityError> {
         write(&root.join(&self.name).join(FILE), self)
     }
 }
@@ -254,7 +256,8 @@ pub fn make(root: &Path, osd: u32) -> Result<Incarnation, IdentityError> {
     let (directory, name) = (root.join(format!("osd.{osd}")), format!("osd.{osd}"));
     made_empty(&directory, &name)?;
     let (cluster, incarnation) = (cluster_of(root)?, Incarnation(drawn()?));
-    write(&directory.join(FILE), &Identity { format: FORMAT, cluster, name, incarnation, starts: 0 })?;
+    let runs = Runs::default();
+    write(&directory.join(FILE), &Identity { format: FORMAT, cluster, name, incarnation, runs })?;
     Ok(incarnation)
 }
 

@@ -10,40 +10,47 @@ use std::collections::BTreeSet;
 use towtank_replication::Epoch;
 
 use crate::engine::{EngineError, Table, Transaction, read, written};
-use crate::map::ClusterMap;
+use crate::map::{ClusterMap, MapId};
 
 /// What the keys of the rows begin with.
 const PREFIX: [u8; 5] = [0xff, 0xff, 0xff, 0xff, b'a'];
 
-/// The epochs of the maps that a directory keeps.
+/// The epochs of the maps that a directory keeps, and the newest of them.
 #[derive(Debug, Default)]
-pub(crate) struct Known(BTreeSet<Epoch>);
+pub(crate) struct Known {
+    epochs: BTreeSet<Epoch>,
+    newest: Option<MapId>,
+}
 
 impl Known {
     /// Reads which maps there are.
-    pub(crate) fn load(transaction: &mut Transaction<'_>) -> Known {
-        let rows = transaction.scan(Table::Groups, &PREFIX, &PREFIX, usize::MAX);
-        let epoch = |(key, _): &(Vec<u8>, Vec<u8>)| {
-            key.last_chunk::<4>().map_or(0, |epoch| Epoch::from_be_bytes(*epoch))
-        };
-        Known(rows.iter().map(epoch).collect())
+    ///
+    /// # Errors
+    /// When one cannot be read.
+    pub(crate) fn load(transaction: &mut Transaction<'_>) -> Result<Known, EngineError> {
+        let maps = maps(transaction)?;
+        let epochs = maps.iter().map(|map| map.epoch).collect();
+        Ok(Known { epochs, newest: maps.last().map(ClusterMap::id) })
     }
 
-    /// The newest of them; 0 if there is none.
-    pub(crate) fn newest(&self) -> Epoch {
-        self.0.last().copied().unwrap_or(0)
+    /// The newest of them.
+    pub(crate) fn newest(&self) -> Option<MapId> {
+        self.newest
     }
 
     /// Keeps maps, given in order, and forgets those that are no longer needed.
     pub(crate) fn keep(&mut self, maps: &[ClusterMap], transaction: &mut Transaction<'_>) {
         for map in maps {
-            if self.0.insert(map.epoch) {
+            if self.epochs.insert(map.epoch) {
+                if self.newest.is_none_or(|newest| newest.epoch < map.epoch) {
+                    self.newest = Some(map.id());
+                }
                 transaction.set(Table::Groups, row(map.epoch), written(map));
             }
         }
         let Some(oldest) = maps.last().map(|map| map.oldest) else { return };
-        while let Some(epoch) = self.0.first().copied().filter(|epoch| *epoch < oldest) {
-            self.0.remove(&epoch);
+        while let Some(epoch) = self.epochs.first().copied().filter(|epoch| *epoch < oldest) {
+            self.epochs.remove(&epoch);
             transaction.remove(Table::Groups, row(epoch));
         }
     }

@@ -51,6 +51,7 @@ pub mod objects;
 pub mod osd;
 pub mod rebuilding;
 mod relays;
+pub mod runs;
 pub mod saved;
 pub mod settings;
 pub mod space;

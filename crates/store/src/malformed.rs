@@ -234,7 +234,7 @@ impl Sender<'_> {
                 instance,
                 address: "nowhere".to_owned(),
                 shown: Shown::of_stranger(instance),
-                epoch: 0,
+                known: None,
             })),
             2 => written(postcard::to_stdvec(&Taken(instance))),
             3 => written(postcard::to_stdvec(&Answer {

@@ -7,7 +7,9 @@ use towtank_placement::crush::build::{Layer, build};
 use towtank_placement::crush::pools::{Device, Overlay, Placer, Pool};
 use towtank_placement::crush::{Alg, Map as CrushMap, RuleKind};
 use towtank_replication::{DeviceId, Epoch, Incarnation, Map, Member};
+use twox_hash::XxHash3_64;
 
+use crate::engine::written;
 use crate::settings::Settings;
 
 /// The state of a device daemon.
@@ -27,8 +29,8 @@ pub struct OsdState {
     pub is_full: bool,
     /// The life of its directory: a daemon with another one is refused.
     pub incarnation: Option<Incarnation>,
-    /// How often the daemon has started in this life.
-    pub starts: u64,
+    /// The last run in this life that was let in: a directory that does not know it is an older copy.
+    pub last_run: Option<u64>,
 }
 
 impl OsdState {
@@ -53,6 +55,15 @@ pub enum Change {
     Rebuilt,
 }
 
+/// Which map: there should be one of each epoch, but a monitor that is an older copy would make another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MapId {
+    /// Its epoch.
+    pub epoch: Epoch,
+    /// A checksum of all that it says.
+    pub digest: u64,
+}
+
 /// A version of the cluster's state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClusterMap {
@@ -71,6 +82,12 @@ pub struct ClusterMap {
 }
 
 impl ClusterMap {
+    /// What tells it from every other map.
+    #[must_use]
+    pub fn id(&self) -> MapId {
+        MapId { epoch: self.epoch, digest: XxHash3_64::oneshot(&written(self)) }
+    }
+
     /// Whether a new interval begins for a group.
     #[must_use]
     pub(crate) fn begins_interval_of(&self, group: u32) -> bool {

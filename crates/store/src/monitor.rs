@@ -3,6 +3,7 @@
 //! Every change is a new [`ClusterMap`], which is durable before anybody receives it. There is only one
 //! monitor: while it is away, daemons continue with the last map, and no group changes its daemons.
 
+mod hearing;
 pub mod state;
 
 use std::net::TcpListener;
@@ -169,7 +170,7 @@ fn talk(visit: &Visit, key: &wire::ClusterKey, shared: &Shared) -> Result<(), Wi
         }
         is_stranger = false;
         let answer = match ask {
-            ToMonitor::Maps { after, wait_ms } => maps_after(shared, after, wait_ms),
+            ToMonitor::Maps { after, digest, wait_ms } => maps_after(shared, (after, digest), wait_ms),
             ask => {
                 let taken = shared.lock().take(ask);
                 let (answer, is_news) = taken.unwrap_or_else(|error| {
@@ -188,14 +189,14 @@ fn talk(visit: &Visit, key: &wire::ClusterKey, shared: &Shared) -> Result<(), Wi
     Ok(())
 }
 
-fn maps_after(shared: &Shared, after: Epoch, wait_ms: u32) -> FromMonitor {
+fn maps_after(shared: &Shared, (after, digest): (Epoch, Option<u64>), wait_ms: u32) -> FromMonitor {
     let wait = Duration::from_millis(u64::from(wait_ms)).min(WAIT_MAX);
     let kept = shared.lock();
     let (kept, _) = shared
         .news
         .wait_timeout_while(kept, wait, |kept| kept.state.map().epoch <= after)
         .expect("no thread that holds it panics");
-    FromMonitor::Maps(kept.state.maps_after(after))
+    FromMonitor::Maps(kept.state.maps_after(after, digest))
 }
 
 /// Opens the tables of a monitor, or creates them.

@@ -48,12 +48,12 @@ pub fn serve(home: &Home, osd: u32, stopped: &dyn Fn() -> bool) -> Result<(), St
         EngineError::Rotten { .. } => identity::refused(error.to_string(), &identity::ways_on(osd)).into(),
         error => StoreError::from(error),
     })?;
-    identity.count_start(home.directory())?;
     let listener = TcpListener::bind((settings.listen.as_str(), 0))?;
     let address = listener.local_addr()?.to_string();
     let mut instance = [0; 8];
     getrandom::fill(&mut instance).map_err(|error| StoreError::Refused(error.to_string()))?;
     let instance = u64::from_le_bytes(instance);
+    identity.runs.begin(instance);
     println!("osd.{osd} listens on {address}");
     let (arrivals, incoming) = sync_channel(ARRIVALS_MAX);
     let ways = Ways::of_daemon(home, osd)?;
@@ -78,7 +78,7 @@ pub fn serve(home: &Home, osd: u32, stopped: &dyn Fn() -> bool) -> Result<(), St
     let mut pump =
         Pump { engine, peers, monitor: monitor.clone(), report, clock, arrivals: arrivals_of_pump };
     pump.carry_out(first)?;
-    unregistered.register(core.epoch(), arrivals, stopped)?;
+    unregistered.register(&identity, core.known(), arrivals, stopped)?;
     pump.run(core, &incoming, stopped)?;
     monitor.leave();
     Ok(())

@@ -7,7 +7,7 @@
 //! with the newest map has all of them up to it: what the others keep must agree with that. Maps that no
 //! device has began intervals in which none of them acted, so nothing was acknowledged there, except by
 //! devices that are not left. Therefore every device of the newest map must be there, in the life and
-//! with at least as many starts as that map says; so must one that has left a log here. What may be lost
+//! with the last run that that map has in it; so must one that has left a log here. What may be lost
 //! with one that is given up is said first. The maps become the history of the new monitor, so that
 //! groups wait for the same devices as before; a device that was away hears of what it missed.
 //!
@@ -187,7 +187,7 @@ fn testimony(home: &Home, settings: &Settings, osd: u32) -> Result<Testimony, St
     if maps.last_key_value().map_or(0, |(epoch, _)| *epoch) < heard {
         return Err(format!("osd.{osd}: it ran last with a version that keeps no maps on devices"));
     }
-    Ok(Testimony { incarnation: identity.incarnation, starts: identity.starts, maps, outlines })
+    Ok(Testimony { incarnation: identity.incarnation, runs: identity.runs, maps, outlines })
 }
 
 type Read = (BTreeMap<Epoch, ClusterMap>, BTreeMap<u32, Outline>);
@@ -250,7 +250,7 @@ fn put_in_place(
         }
         let engine = Engine::open(&directory, settings.sync)?;
         let mut transaction = engine.begin();
-        Known::load(&mut transaction).keep(maps, &mut transaction);
+        Known::load(&mut transaction)?.keep(maps, &mut transaction);
         transaction.commit()?;
     }
     let aside = identity::move_name_aside(home.directory(), "monitor")?;

@@ -57,6 +57,10 @@ pub struct Settings {
     #[doc(hidden)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planted: Option<Planted>,
+    /// The most objects that a batch of a backfill looks at, so that a simulation with few has several.
+    #[doc(hidden)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scan_max: Option<u32>,
 }
 
 /// The scheduler in front of a device's work, with the parameters of the two flows, clients and recovery. An
@@ -99,6 +103,7 @@ impl Default for Settings {
             listen: "127.0.0.1".to_owned(),
             pacing: None,
             planted: None,
+            scan_max: None,
         }
     }
 }
@@ -175,9 +180,13 @@ impl Settings {
     #[must_use]
     pub fn config(&self, group: u32) -> Config {
         let space = Subspace::of_group(group, self.groups).expect("the group is one of the cluster's");
-        let config = Config::new(self.replicas as usize, space, self.leaf_bits);
+        let config = Config::new(self.replicas as usize, space, self.leaf_bits)
+            .expect("the settings have been checked");
         let log = self.log_entries_max as usize;
+        let scan_max = self.scan_max.map_or(config.scan_max, |most| most as usize);
         Config {
+            scan_min: config.scan_min.min(scan_max),
+            scan_max,
             discovery: self.discovery,
             sketch_cells: self.sketch_cells,
             sketch_first_cells: 64.min(self.sketch_cells),
@@ -195,7 +204,7 @@ impl Settings {
             // which it counts as down.
             lease: Some(SimSpan::from_ms(self.grace_ms / 2)),
             planted: self.planted,
-            ..config.expect("the settings have been checked")
+            ..config
         }
     }
 }

@@ -20,7 +20,7 @@ pub enum Kind {
     Pause,
     /// The clock of a machine stands still for some milliseconds.
     ClockStop,
-    /// Two machines do not reach each other.
+    /// Two machines do not reach each other, or one and the monitor.
     Partition,
     /// One machine does not reach another, which reaches it.
     OneWay,
@@ -30,6 +30,8 @@ pub enum Kind {
     Weather,
     /// The monitor is killed, and started again later.
     MonitorKill,
+    /// The monitor is started with an older copy of its directory, and with the newest one later.
+    MonitorOlder,
     /// The disk of a device reports an error, and its daemon ends.
     DiskError,
     /// The disk of a device is full for a while.
@@ -56,7 +58,7 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Kind; 22] = [
+    pub const ALL: [Kind; 23] = [
         Kind::Kill,
         Kind::PowerCut,
         Kind::PowerCutAll,
@@ -68,6 +70,7 @@ impl Kind {
         Kind::Isolation,
         Kind::Weather,
         Kind::MonitorKill,
+        Kind::MonitorOlder,
         Kind::DiskError,
         Kind::Full,
         Kind::SlowDisk,
@@ -96,6 +99,7 @@ impl Kind {
             Kind::Isolation => "isolations",
             Kind::Weather => "times of bad weather",
             Kind::MonitorKill => "kills of the monitor",
+            Kind::MonitorOlder => "older monitors",
             Kind::DiskError => "disk errors",
             Kind::Full => "full disks",
             Kind::SlowDisk => "slow disks",
@@ -126,6 +130,8 @@ pub(crate) struct Fault {
     pub other: u32,
     /// How long it lasts.
     pub span: SimSpan,
+    /// Whether the others are away by turns: one before it, and the rest after it.
+    pub by_turns: bool,
 }
 
 impl fmt::Display for Fault {
@@ -152,7 +158,8 @@ pub(crate) fn drawn(seed: u64, devices: u32, fragile: Option<u32>, until: SimTim
             None if kind.is_harm() => continue,
             _ => device,
         };
-        faults.push(Fault { at, kind, device, other, span });
+        let by_turns = kind.is_harm() && kind != Kind::Empty && draws.below(3) > 0;
+        faults.push(Fault { at, kind, device, other, span, by_turns });
     }
     faults.sort_by_key(|fault| fault.at);
     faults

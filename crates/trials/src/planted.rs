@@ -34,6 +34,8 @@ pub enum Shell {
     HalfApplied,
     /// An end of a journal that is undecided is cut, and nobody notes that something may be lost.
     CutsSilently,
+    /// A directory notes a run when the monitor has let it in, and not before.
+    NotesRunLate,
 }
 
 impl Planted {

@@ -275,6 +275,11 @@ impl Twin {
         self.state().fails = Some((failure, after));
     }
 
+    /// The disk does not fail any more.
+    pub(crate) fn mend(&self) {
+        self.state().fails = None;
+    }
+
     /// Flushes the tables.
     pub(crate) fn flush(&self) {
         flush(&mut self.state());

@@ -28,9 +28,9 @@ use keeper::Keeper;
 /// How long clients ask and faults happen, before the calm phase.
 const BUSY: SimTime = SimTime::from_ns(40_000_000_000);
 
-/// So many millionths a clock gains or loses at most: the leases of the store have a margin for three times
-/// the difference of two clocks.
-const RATE_MOST: i64 = 10_000;
+/// So many millionths a clock gains or loses at most: the leases of the store have a margin for one and a
+/// half times the difference of two clocks.
+const RATE_MOST: i64 = 20_000;
 
 /// The most events of a run: more mean that something loops forever.
 const EVENTS_MAX: u64 = 3_000_000;
@@ -187,6 +187,10 @@ enum Event {
     Ends {
         at: usize,
     },
+    /// One reason fewer not to start a daemon.
+    HoldsLess {
+        osd: u32,
+    },
     /// An operator starts a daemon that does not run.
     Start {
         osd: u32,
@@ -230,8 +234,19 @@ pub(crate) struct World {
     is_calm: bool,
     /// The order of magnitude of a sync, in microseconds.
     sync_micros: u64,
+    /// How long a client waits for a daemon before it looks for a newer map.
+    answer_time: SimSpan,
     /// A crash that waits until some device writes, and those that have waited.
     crash_in_commit: Option<usize>,
+    /// Faults that come right after a client has heard that something is written.
+    crash_after_answer: Vec<usize>,
+    /// Who said so last, and whether that one comes back last after a loss of power of all.
+    answered_by: u32,
+    late: Option<u32>,
+    /// How far faults are during which the others are away by turns.
+    turns: BTreeMap<usize, ill::Turn>,
+    /// When a fault began or ended last.
+    disturbed_at: SimTime,
     waited: BTreeSet<usize>,
     /// Whether no disk gets what was about to be written.
     all_lose: bool,
@@ -266,10 +281,11 @@ fn settings_of(plan: &Plan, draws: &mut Draws) -> (Settings, Option<u32>) {
         discovery: Discovery::ALL[draws.below(5) as usize],
         leaf_bits: 1 + draws.below(6) as u8,
         sketch_cells: [16, 64, 512][draws.below(3) as usize],
-        log_entries_min: 2 + draws.below(8) as u32,
-        log_entries_max: 10 + draws.below(100) as u32,
+        log_entries_min: 2 + draws.below(3) as u32,
+        log_entries_max: [5, 12, 100][draws.below(3) as usize],
         backfills: 1 + draws.below(2) as u32,
-        recovery_sleep_ms: draws.below(3) * 5,
+        scan_max: [None, Some(3)][draws.below(2) as usize],
+        recovery_sleep_ms: [0, 5, 10, 150][draws.below(4) as usize],
         grace_ms: [600, 1_000, 2_000][draws.below(3) as usize],
         out_after_s: [3, 20, 600][draws.below(3) as usize],
         planted: match plan.planted {
@@ -319,7 +335,13 @@ impl World {
             last_arrival: BTreeMap::new(),
             is_calm: false,
             sync_micros: 0,
+            answer_time: SimSpan::ZERO,
             crash_in_commit: None,
+            crash_after_answer: Vec::new(),
+            answered_by: 0,
+            late: None,
+            turns: BTreeMap::new(),
+            disturbed_at: SimTime::ZERO,
             waited: BTreeSet::new(),
             all_lose: false,
             fault: None,
@@ -339,7 +361,8 @@ impl World {
 
     fn begin(&mut self) {
         self.sync_micros = [300, 3_000, 30_000][self.below(3) as usize];
-        let count = [2, 5, 20][self.below(3) as usize];
+        self.answer_time = SimSpan::from_ms([50, 500][self.below(2) as usize]);
+        let count = [2, 5, 20, 80][self.below(4) as usize];
         self.names = (0..count).map(|number| format!("object-{number}")).collect();
         self.start_monitor();
         for osd in 0..self.settings.osds {
@@ -347,8 +370,10 @@ impl World {
         }
         let clients = 2 + self.below(3) as usize;
         let operations = 150 + self.below(350);
+        let has_reader = self.below(2) == 0;
         for client in 0..clients {
-            self.clients.push(Client::new(client, operations / clients as u64));
+            let reads_only = has_reader && client == 0;
+            self.clients.push(Client::new(reads_only, operations / clients as u64));
             self.after(SimSpan::from_ms(50), Event::Client { client, number: 0 });
         }
         for at in 0..self.faults.len() {
@@ -396,6 +421,7 @@ impl World {
             Event::Client { client, number } => self.client(client, number),
             Event::Fault { at } => self.begin_fault(at),
             Event::Ends { at } => self.end_fault(at),
+            Event::HoldsLess { osd } => self.hold_less(osd),
             Event::Start { osd } => self.start(osd),
         }
         self.fault.is_none()
@@ -463,6 +489,11 @@ impl World {
 
     fn reaches(&self, from: Node, to: Node) -> bool {
         self.cut.get(&(from, to)).is_none_or(|count| *count == 0)
+    }
+
+    /// Whether any two machines do not reach each other.
+    fn is_cut(&self) -> bool {
+        self.cut.values().any(|count| *count > 0)
     }
 
     /// Sends a packet; false if it is lost.

@@ -37,6 +37,7 @@ pub(crate) fn text_of(standing: &Standing, health: &Health) -> String {
         osds.iter().filter(|(_, osd)| !osd.is_in).map(|(id, _)| format!("osd.{id}")).collect();
     let mut text = format!("health   {}\n", health.word());
     let mut line = |words: String| text += &format!("         {words}\n");
+    health.older.iter().for_each(|why| line(why.clone()));
     if health.unavailable > 0 {
         line(format!("{} of {} groups take no requests", health.unavailable, standing.groups));
     }
@@ -142,6 +143,7 @@ fn json_of(standing: &Standing, health: &Health) -> serde_json::Value {
         "osds_awaited": health.awaited,
         "replicas_to_backfill": health.targets,
         "groups": health.states,
+        "monitor_older": health.older,
         "map": standing.map.epoch,
         "oldest_map": standing.map.oldest,
         "replicas": standing.replicas,

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use towtank_store::rebuilding::{Ask, Outcome, rebuild};
@@ -29,6 +30,18 @@ impl Cluster {
         let said = self.run(&[&["rebuild-monitor"], flags].concat());
         assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
         said.stderr
+    }
+
+    /// Kills the monitor alone.
+    fn kill_monitor(&self) {
+        let pid = fs::read_to_string(self.at("run/monitor.pid")).expect("it runs");
+        let killed = Command::new("kill").args(["-9", pid.trim()]).status().expect("there is a shell");
+        assert!(killed.success());
+        let ended = |_: &u32| {
+            std::thread::sleep(Duration::from_millis(50));
+            self.run(&["status"]).code != 0
+        };
+        assert!((0..200).any(|look| ended(&look)), "it still answers");
     }
 
     /// Starts the monitor alone, so that daemons can be started one by one.
@@ -255,6 +268,45 @@ fn a_copy_of_the_monitor_is_moved_aside_and_does_not_lead_again() {
     cluster.run(&["up"]).done();
     let standing = cluster.standing();
     assert_eq!((&standing["osds"][1]["in"], &standing["osds"][2]["in"]), (&false.into(), &true.into()));
+    assert_eq!(cluster.get("it"), b"kept");
+    cluster.verified();
+}
+
+/// A monitor that was restored from an older copy led daemons that knew later maps.
+#[test]
+fn daemons_that_run_go_on_without_an_older_monitor() {
+    let flags = ["--osds", "3", "--replicas", "2", "--groups", "2", "--grace", "1s"];
+    let cluster = Cluster::up("older-monitor", &flags);
+    cluster.put("it", b"kept");
+    cluster.kill_monitor();
+    copy(&cluster.at("monitor"), &cluster.at("stale"));
+    cluster.start_monitor();
+    cluster.run(&["osd", "out", "1"]).done();
+    cluster.wait_until_clean();
+    cluster.kill_monitor();
+    cluster.rename("monitor", "newest");
+    cluster.rename("stale", "monitor");
+    cluster.start_monitor();
+    let is_older = |_: &u32| {
+        std::thread::sleep(Duration::from_millis(50));
+        cluster.standing()["monitor_older"].is_string()
+    };
+    assert!((0..100).any(|look| is_older(&look)), "{}", cluster.standing());
+    let said = cluster.run(&["status"]);
+    assert!(
+        said.stdout.contains("HEALTH_ERR") && said.stdout.contains("is an older copy"),
+        "{}",
+        said.stdout
+    );
+    let said = cluster.refused(&["osd", "in", "1"], 1);
+    assert!(said.contains("is an older copy") && said.contains("rebuild-monitor"), "{said}");
+    // They have not ended, and go on with the one that is right.
+    cluster.kill_monitor();
+    cluster.lose_monitor();
+    cluster.rename("newest", "monitor");
+    cluster.start_monitor();
+    cluster.wait_until_clean();
+    assert_eq!(cluster.standing()["osds"][1]["in"], false);
     assert_eq!(cluster.get("it"), b"kept");
     cluster.verified();
 }

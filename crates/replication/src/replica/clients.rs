@@ -14,6 +14,13 @@ const HELD_MOST: usize = 100_000;
 /// to 6 % measure the same order then.
 const LEASE_MARGIN: u64 = 16;
 
+/// For how long a primary uses a lease, by its own clock: the others count from later on, by clocks that may
+/// be faster.
+fn used_of(lease: SimSpan, planted: Option<Planted>) -> SimSpan {
+    let margin = if planted == Some(Planted::LeaseWithoutMargin) { 0 } else { lease.as_ns() / LEASE_MARGIN };
+    SimSpan::from_ns(lease.as_ns() - margin)
+}
+
 impl<O: Objects> Turn<'_, O> {
     pub(super) fn take_ask(&mut self, ask: Ask<O::Payload>) {
         let serves = self.serves();
@@ -121,11 +128,7 @@ impl<O: Objects> Turn<'_, O> {
         if !waits_for.is_empty() {
             return;
         }
-        // The others count from later on, by clocks that may be faster.
-        let margin = SimSpan::from_ns(lease.as_ns() / LEASE_MARGIN);
-        let is_planted = self.it.config.planted == Some(Planted::LeaseWithoutMargin);
-        let margin = if is_planted { SimSpan::ZERO } else { margin };
-        primary.lease_until = asked.saturating_add(lease).saturating_sub(margin);
+        primary.lease_until = asked.saturating_add(used_of(lease, self.it.config.planted));
         primary.renewing = None;
         let reads = std::mem::take(&mut primary.reads);
         reads.into_iter().for_each(|ask| self.take_ask(ask));
@@ -239,6 +242,24 @@ impl<O: Objects> Turn<'_, O> {
             if is_revert {
                 self.recover();
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether a lease that a clock measures ends before one that a clock faster by so many percent does.
+    fn ends_first(lease: SimSpan, percent: u64, planted: Option<Planted>) -> bool {
+        used_of(lease, planted).as_ns() * (100 + percent) <= lease.as_ns() * 100
+    }
+
+    #[test]
+    fn a_lease_ends_before_what_the_others_have_promised() {
+        for lease in [1, 300, 1_000, 2_500, 30_000].map(SimSpan::from_ms) {
+            assert!(ends_first(lease, 6, None), "{lease}");
+            assert!(!ends_first(lease, 1, Some(Planted::LeaseWithoutMargin)), "{lease}");
         }
     }
 }

@@ -34,20 +34,20 @@ impl Folder {
         let register = Register::open(home.directory()).expect("it was just made");
         let mut osds = BTreeMap::new();
         for (osd, incarnation) in register.devices {
-            start(&home, osd);
-            osds.insert(osd, OsdState { starts: 1, ..OsdState::begins_with(incarnation) });
+            start(&home, osd, 1);
+            osds.insert(osd, OsdState { last_run: Some(1), ..OsdState::begins_with(incarnation) });
         }
         let (temporary, gone) = (BTreeMap::new(), Vec::new());
         (home, ClusterMap { epoch: 4, oldest: 1, change: Change::Osds, osds, temporary, gone })
     }
 }
 
-/// What a daemon does when it starts.
-fn start(home: &Home, osd: u32) {
+/// What a daemon does when it starts and reaches the monitor.
+fn start(home: &Home, osd: u32, run: u64) {
     std::fs::write(home.path(&format!("osd.{osd}/version")), "tables").expect("it can be written");
-    Identity::of_osd(home.directory(), osd)
-        .and_then(|mut it| it.count_start(home.directory()))
-        .expect("it starts");
+    let mut identity = Identity::of_osd(home.directory(), osd).expect("it is there");
+    identity.runs.begin(run);
+    identity.keep(home.directory()).expect("it starts");
 }
 
 fn rename(home: &Home, from: &str, to: &str) {
@@ -76,8 +76,8 @@ fn what_belongs_in_its_place_starts() {
     let folder = Folder::new("sound");
     let (home, map) = folder.made();
     assert!((0..3).all(|osd| said(&home, &map, osd) == "it starts"));
-    // A start of which the monitor has not heard.
-    start(&home, 1);
+    // A run of which the monitor has not heard.
+    start(&home, 1, 2);
     assert_eq!(said(&home, &map, 1), "it starts");
     assert!(check(&home, &map, 3).is_err());
 }
@@ -122,12 +122,15 @@ fn an_older_copy_is_refused() {
     let folder = Folder::new("older");
     let (home, mut map) = folder.made();
     copy(&home.path("osd.0"), &home.path("copy"));
-    start(&home, 0);
-    map.osds.get_mut(&0).expect("it is there").starts = 2;
+    start(&home, 0, 2);
+    map.osds.get_mut(&0).expect("it is there").last_run = Some(2);
+    assert_eq!(said(&home, &map, 0), "it starts");
     remove(&home, "osd.0");
     rename(&home, "copy", "osd.0");
-    let older =
-        "the directory of osd.0 is an older copy: this is its start 2, and the monitor has seen start 2";
+    let older = "the directory of osd.0 is an older copy: the last run of the daemon is not in it";
+    assert_eq!(said(&home, &map, 0), older);
+    // However often it is started without the monitor.
+    (3..9).for_each(|run| start(&home, 0, run));
     assert_eq!(said(&home, &map, 0), older);
 }
 
@@ -171,10 +174,10 @@ fn another_format_is_refused() {
     let (home, map) = folder.made();
     let path = home.path("osd.0/identity.json");
     let text = std::fs::read_to_string(&path).expect("it is there");
-    std::fs::write(&path, text.replace("\"format\": 2", "\"format\": 3")).expect("it can be written");
+    std::fs::write(&path, text.replace("\"format\": 3", "\"format\": 2")).expect("it can be written");
     assert_eq!(
         said(&home, &map, 0),
-        "`DIR/osd.0/identity.json` has format 3, and this version reads format 2"
+        "`DIR/osd.0/identity.json` has format 2, and this version reads format 3"
     );
     std::fs::write(&path, "{}").expect("it can be written");
     assert_eq!(said(&home, &map, 0), "`DIR/osd.0/identity.json`: it does not say its format");

@@ -37,7 +37,7 @@ fn standing() -> Standing {
         counters: Counters { requests: 12, backfill_ns: 1_500_000_000, ..Counters::default() },
         ..Report::default()
     };
-    Standing { map, replicas: 2, groups: 2, reports: [(0, report)].into() }
+    Standing { map, replicas: 2, groups: 2, reports: [(0, report)].into(), older: None }
 }
 
 #[test]

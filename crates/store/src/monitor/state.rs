@@ -12,7 +12,8 @@ use crate::admission::fault_in;
 use crate::frames::{FromMonitor, GroupReport, Report, Standing, Then, ToMonitor};
 use crate::identity::{ClusterId, IdentityError, Shown};
 use crate::loss::{Loss, Period};
-use crate::map::{Change, ClusterMap, OsdState, Places};
+use crate::map::{Change, ClusterMap, MapId, OsdState, Places};
+use crate::monitor::hearing::{FIRST, Hearing};
 use crate::settings::Settings;
 
 /// The least number of maps that are forgotten at a time.
@@ -42,6 +43,10 @@ pub enum Planted {
     CleanUnseen,
     /// A run that has said that it ends is let in again.
     ForgetsWhoLeft,
+    /// A directory is let in although the last run is not in it.
+    LetsOlderIn,
+    /// A monitor that starts publishes maps before it has heard what its daemons know.
+    HearsNobody,
 }
 
 /// The state of the monitor.
@@ -58,6 +63,7 @@ pub struct State {
     /// The runs that said that they end: what they asked before may arrive after that.
     left: BTreeMap<u32, u64>,
     reports: BTreeMap<u32, Report>,
+    hearing: Hearing,
     planted: Option<Planted>,
 }
 
@@ -71,6 +77,7 @@ impl State {
         devices: &BTreeMap<u32, Incarnation>,
         now: SimTime,
     ) -> State {
+        let hearing = Hearing::new(maps.last(), now);
         let mut state = State {
             settings,
             cluster,
@@ -81,6 +88,7 @@ impl State {
             down_since: BTreeMap::new(),
             left: BTreeMap::new(),
             reports: BTreeMap::new(),
+            hearing,
             planted: None,
         };
         if state.maps.is_empty() {
@@ -98,7 +106,10 @@ impl State {
     /// The same with a rule that is broken.
     #[doc(hidden)]
     #[must_use]
-    pub fn planted(self, planted: Option<Planted>) -> State {
+    pub fn planted(mut self, planted: Option<Planted>) -> State {
+        if planted == Some(Planted::HearsNobody) {
+            self.hearing.skip();
+        }
         State { planted, ..self }
     }
 
@@ -107,9 +118,15 @@ impl State {
         std::mem::take(&mut self.changed)
     }
 
-    /// The maps after an epoch, in order.
+    /// The maps after an epoch, in order. A daemon, which says what it has of that epoch, gets none if it is
+    /// another map, or if this monitor is an older copy.
     #[must_use]
-    pub fn maps_after(&self, after: Epoch) -> Vec<ClusterMap> {
+    pub fn maps_after(&self, after: Epoch, digest: Option<u64>) -> Vec<ClusterMap> {
+        let own = self.maps.iter().find(|map| map.epoch == after).map(|map| map.id().digest);
+        let differs = own.is_some() && digest.is_some() && own != digest;
+        if differs || digest.is_some() && self.hearing.older().is_some() {
+            return Vec::new();
+        }
         self.maps.iter().filter(|map| map.epoch > after).cloned().collect()
     }
 
@@ -130,6 +147,7 @@ impl State {
             replicas: self.settings.replicas,
             groups: self.settings.groups,
             reports: self.reports.clone(),
+            older: self.hearing.older().map(str::to_owned),
         }
     }
 
@@ -137,6 +155,7 @@ impl State {
         map.oldest = self.maps.first().map_or(map.epoch, |first| first.epoch);
         let last = self.maps.last().map_or(0, |last| last.epoch);
         assert_eq!(map.epoch, last + 1, "epochs follow each other");
+        assert!(last == 0 || self.hearing.is_done(), "others may know another map {}", map.epoch);
         self.changed.push(Changed::Made(map.clone()));
         self.maps.push(map);
     }
@@ -170,6 +189,10 @@ impl State {
     pub fn look(&mut self, now: SimTime) {
         self.now = now;
         let grace = SimSpan::from_ms(self.settings.grace_ms);
+        self.hearing.pass(now, grace);
+        if !self.hearing.is_done() {
+            return;
+        }
         let late = |since: &SimTime, most: SimSpan| now.since(*since) > most;
         let silent: Vec<u32> =
             self.heard.iter().filter(|(_, at)| late(at, grace)).map(|(id, _)| *id).collect();
@@ -193,7 +216,8 @@ impl State {
 
     /// Publishes that a disk became full, or is no longer full.
     fn note_room(&mut self, osd: u32, is_full: bool) {
-        if self.map().osds.get(&osd).is_none_or(|state| state.is_full == is_full) {
+        let is_known = self.map().osds.get(&osd).is_none_or(|state| state.is_full == is_full);
+        if is_known || !self.hearing.is_done() {
             return;
         }
         let mut map = ClusterMap { epoch: self.map().epoch + 1, change: Change::Room, ..self.map().clone() };
@@ -254,32 +278,68 @@ impl State {
     /// Takes a request, and answers it.
     pub fn take(&mut self, now: SimTime, ask: ToMonitor) -> FromMonitor {
         self.now = now;
+        self.hearing.pass(now, SimSpan::from_ms(self.settings.grace_ms));
         match ask {
-            ToMonitor::Boot { osd, instance, address, shown, epoch } => {
-                match self.fault_of_boot(osd, instance, &shown, epoch) {
-                    Some(why) => FromMonitor::Refused(why),
-                    None => self.boot(osd, instance, address, shown.starts),
+            ToMonitor::Boot { osd, instance, address, shown, known } => {
+                if let Some(why) = self.fault_of_boot(osd, instance, &shown, known) {
+                    return FromMonitor::Refused(why);
                 }
+                self.hearing.heard(osd);
+                self.wait().unwrap_or_else(|| self.boot(osd, instance, address))
             }
-            ToMonitor::Ping { osd, instance, report } => {
-                if !self.is_running(osd, instance) {
-                    return FromMonitor::Refused("this run is not marked up: boot again".to_owned());
-                }
-                self.heard.insert(osd, self.now);
-                let clean = self.clean_elsewhere(osd, &report.strays);
-                self.note_room(osd, report.is_full);
-                self.reports.insert(osd, report);
-                FromMonitor::Clean(clean)
-            }
+            ToMonitor::Ping { osd, instance, report } => self.ping(osd, instance, report),
             ToMonitor::Leave { osd, instance } => {
                 self.left.insert(osd, instance);
                 if self.is_running(osd, instance) {
+                    if let Some(wait) = self.wait() {
+                        return wait;
+                    }
                     self.mark_down(osd);
                 }
                 FromMonitor::Done
             }
-            ToMonitor::Wants { group, epoch, acting } => self.let_act(group, epoch, acting),
             ToMonitor::Status => FromMonitor::Status(self.standing()),
+            ToMonitor::Losing { osd } => match self.fault_of_losing(osd) {
+                Some(why) => FromMonitor::Refused(why),
+                None => FromMonitor::Loses(self.losing(osd)),
+            },
+            ToMonitor::Maps { after, digest, .. } => FromMonitor::Maps(self.maps_after(after, digest)),
+            change => match self.hearing.older() {
+                // A primary asks the same again, also the monitor that is right.
+                Some(why) if !matches!(change, ToMonitor::Wants { .. }) => {
+                    FromMonitor::Refused(why.to_owned())
+                }
+                _ => self.wait().unwrap_or_else(|| self.take_change(change)),
+            },
+        }
+    }
+
+    /// What is answered to whoever wants a change while nothing may be published.
+    fn wait(&self) -> Option<FromMonitor> {
+        let why = self.hearing.older().unwrap_or(FIRST);
+        (!self.hearing.is_done()).then(|| FromMonitor::Later(why.to_owned()))
+    }
+
+    fn ping(&mut self, osd: u32, instance: u64, report: Report) -> FromMonitor {
+        // It goes on as if there were no monitor.
+        if let Some(why) = self.hearing.compare(osd, report.known, &self.maps) {
+            return FromMonitor::Later(why.to_owned());
+        }
+        if !self.is_running(osd, instance) {
+            return FromMonitor::Refused("this run is not marked up: boot again".to_owned());
+        }
+        self.hearing.heard(osd);
+        self.heard.insert(osd, self.now);
+        let clean = self.clean_elsewhere(osd, &report.strays);
+        self.note_room(osd, report.is_full);
+        self.reports.insert(osd, report);
+        FromMonitor::Clean(clean)
+    }
+
+    /// Makes a change that a primary or an operator wants.
+    fn take_change(&mut self, ask: ToMonitor) -> FromMonitor {
+        match ask {
+            ToMonitor::Wants { group, epoch, acting } => self.let_act(group, epoch, acting),
             ToMonitor::Mark { osd, is_in } => {
                 let Some(state) = self.map().osds.get(&osd) else {
                     return FromMonitor::Refused(format!("there is no osd.{osd}"));
@@ -304,12 +364,8 @@ impl State {
                 self.change_osds(|osds| drop(osds.insert(osd, state)));
                 FromMonitor::Done
             }
-            ToMonitor::Losing { osd } => match self.fault_of_losing(osd) {
-                Some(why) => FromMonitor::Refused(why),
-                None => FromMonitor::Loses(self.losing(osd)),
-            },
             ToMonitor::Lose { osd, accepted, then } => self.lose(osd, &accepted, then),
-            ToMonitor::Maps { after, .. } => FromMonitor::Maps(self.maps_after(after)),
+            other => unreachable!("{other:?} is no change"),
         }
     }
 
@@ -319,7 +375,13 @@ impl State {
 
     /// Why a daemon is not let in: its directory is not the one that belongs in its place, or this monitor's
     /// maps are older than it.
-    fn fault_of_boot(&self, osd: u32, instance: u64, shown: &Shown, epoch: Epoch) -> Option<String> {
+    fn fault_of_boot(
+        &mut self,
+        osd: u32,
+        instance: u64,
+        shown: &Shown,
+        known: Option<MapId>,
+    ) -> Option<String> {
         let said = |error: IdentityError| match error.hint() {
             Some(hint) => format!("{error}: {hint}"),
             None => error.to_string(),
@@ -333,17 +395,14 @@ impl State {
         if self.left.get(&osd) == Some(&instance) && self.planted != Some(Planted::ForgetsWhoLeft) {
             return Some(format!("this run of osd.{osd} has said that it ends"));
         }
-        let newest = self.map().epoch;
-        if epoch > newest {
-            return Some(format!(
-                "osd.{osd} knows map {epoch}, and the monitor's newest is {newest}: monitor/ is an older copy; \
-                 bring the newest one back, or `towtank store rebuild-monitor` makes one from the devices"
-            ));
+        let mut shown = shown.clone();
+        if self.planted == Some(Planted::LetsOlderIn) {
+            let last_run = self.map().osds.get(&osd).and_then(|state| state.last_run);
+            last_run.into_iter().for_each(|run| shown.runs.begin(run));
         }
-        // The same run registers again after it was marked down.
-        let is_known = self.map().osds.get(&osd).is_some_and(|state| state.instance == instance);
-        let starts = shown.starts + u64::from(is_known);
-        fault_in(self.map(), osd, &Shown { starts, ..*shown }).map(said)
+        // Only what belongs here tells anything of the monitor.
+        let fault = fault_in(self.map(), osd, &shown).map(said);
+        fault.or_else(|| self.hearing.compare(osd, known, &self.maps).map(str::to_owned))
     }
 
     fn fault_of_losing(&self, osd: u32) -> Option<String> {
@@ -417,7 +476,7 @@ impl State {
                 Then::Goes => drop(map.osds.remove(&osd)),
                 Then::Begins(incarnation) => {
                     let state = map.osds.entry(osd).or_default();
-                    (state.incarnation, state.starts) = (Some(incarnation), 0);
+                    (state.incarnation, state.last_run) = (Some(incarnation), None);
                 }
             }
         });
@@ -426,7 +485,7 @@ impl State {
 
     /// Registers a daemon that started. A daemon that restarts is down in one map before it is up in the
     /// next: messages to its former run are void.
-    fn boot(&mut self, osd: u32, instance: u64, address: String, starts: u64) -> FromMonitor {
+    fn boot(&mut self, osd: u32, instance: u64, address: String) -> FromMonitor {
         if !self.is_running(osd, instance) {
             let keeps = self.planted == Some(Planted::KeepsUp);
             if !keeps && self.map().osds.get(&osd).is_some_and(|state| state.is_up) {
@@ -438,7 +497,7 @@ impl State {
             self.change_osds(|osds| {
                 let state = osds.entry(osd).or_default();
                 (state.is_up, state.instance, state.address) = (true, instance, address);
-                (state.is_full, state.starts) = (false, starts);
+                (state.is_full, state.last_run) = (false, Some(instance));
                 state.is_in |= std::mem::take(&mut state.was_away);
             });
         }

@@ -23,7 +23,7 @@ use crate::content::{self, Encoded};
 use crate::engine::{Changes, Engine, Transaction};
 use crate::frames::{Answer, Ask, Counters, GroupReport, Inventory, PeerFrame, Reply, Report, Wanted};
 use crate::known::Known;
-use crate::map::{ClusterMap, Places};
+use crate::map::{ClusterMap, MapId, Places};
 use crate::names::{Address, address};
 use crate::objects::{Totals, View};
 use crate::osd::heads;
@@ -246,7 +246,7 @@ impl<D> Core<D> {
         }
         let is_held = |group| groups.contains_key(&group);
         let purging = strays::left_over(settings.groups, is_held, &mut transaction);
-        let known = Known::load(&mut transaction);
+        let known = Known::load(&mut transaction)?;
         let writes = transaction.into_changes()?;
         let is_undecided = note.is_some();
         let effects = note.filter(|note| !note.is_noted).map(Effect::NoteDoubts).into_iter().collect();
@@ -282,9 +282,8 @@ impl<D> Core<D> {
 
     /// The last map that the directory knows.
     #[must_use]
-    pub fn epoch(&self) -> Epoch {
-        let heard = self.groups.values().map(|held| held.replica.durable().epoch);
-        heard.fold(self.known.newest(), Epoch::max)
+    pub fn known(&self) -> Option<MapId> {
+        self.known.newest()
     }
 
     /// How long the core may rest if nothing arrives.
@@ -682,6 +681,7 @@ impl<D> Core<D> {
         }
         Report {
             epoch: self.maps.last().map_or(0, |(map, _)| map.epoch),
+            known: self.known.newest(),
             led,
             objects: self.groups.values().map(|held| held.totals.objects).sum(),
             bytes: self.groups.values().map(|held| held.totals.bytes).sum(),

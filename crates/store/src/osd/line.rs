@@ -9,9 +9,13 @@ use towtank_units::{SimSpan, SimTime};
 
 use crate::frames::{FromMonitor, Report, ToMonitor};
 use crate::identity::Shown;
+use crate::map::MapId;
 
 /// How often a daemon reports that it runs.
 pub(super) const PING: SimSpan = SimSpan::from_ms(200);
+
+/// How long it waits until it asks again what the monitor does not do now.
+const LATER: SimSpan = SimSpan::from_ms(100);
 
 /// The identity of a daemon, as it registers.
 #[derive(Clone, Debug)]
@@ -32,6 +36,8 @@ pub struct Me {
 pub enum Planted {
     /// A daemon that has said that it ends still says that it runs, and registers again.
     SpeaksAfterLeaving,
+    /// A daemon that registers again does not say which map it knows.
+    ForgetsItsMap,
 }
 
 /// What a daemon does next.
@@ -54,15 +60,16 @@ pub enum Heard {
     Registered,
     /// Groups that are clean elsewhere, with the interval.
     Clean(Vec<(u32, Epoch)>),
+    /// It has to wait, with the reason, and goes on meanwhile as if there were no monitor.
+    Waits(String),
     /// It is not let in, with the reason, and has to end.
     Refused(String),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Step {
-    /// It registers; the directory knows the map of this epoch. `is_new` before it was registered at all.
+    /// It registers; `is_new` before it was registered at all.
     Boots {
-        epoch: Epoch,
         is_new: bool,
     },
     /// It says what waits, and that it runs.
@@ -78,6 +85,10 @@ enum Step {
 pub struct Talk {
     me: Me,
     step: Step,
+    /// The newest map that the directory was known to have.
+    known: Option<MapId>,
+    /// The monitor is not asked before that.
+    not_before: SimTime,
     waiting: VecDeque<ToMonitor>,
     /// Whether the question that is open is the first that waits: one that comes later is not answered by it.
     asks_first: bool,
@@ -85,11 +96,11 @@ pub struct Talk {
 }
 
 impl Talk {
-    /// A daemon that is not registered, whose directory knows the map of this epoch.
+    /// A daemon that is not registered, whose directory knows this map.
     #[must_use]
-    pub fn new(me: Me, epoch: Epoch) -> Talk {
-        let step = Step::Boots { epoch, is_new: true };
-        Talk { me, step, waiting: VecDeque::new(), asks_first: false, planted: None }
+    pub fn new(me: Me, known: Option<MapId>) -> Talk {
+        let (step, not_before) = (Step::Boots { is_new: true }, SimTime::ZERO);
+        Talk { me, step, known, not_before, waiting: VecDeque::new(), asks_first: false, planted: None }
     }
 
     /// The same with a rule that is broken.
@@ -113,13 +124,20 @@ impl Talk {
     /// What to do now.
     #[must_use]
     pub fn next(&mut self, now: SimTime, report: &Report) -> Next {
-        let Me { osd, instance, shown, .. } = self.me;
+        let Me { osd, instance, .. } = self.me;
+        let epoch_of = |known: Option<MapId>| known.map(|known| known.epoch);
+        if epoch_of(report.known) > epoch_of(self.known) {
+            self.known = report.known;
+        }
         match &self.step {
-            Step::Boots { epoch, .. } => {
-                let (address, epoch) = (self.me.address.clone(), *epoch);
-                Next::Ask(Box::new(ToMonitor::Boot { osd, instance, address, shown, epoch }))
-            }
             Step::Ended => Next::End,
+            _ if self.not_before > now => Next::Rest(self.not_before.since(now)),
+            Step::Boots { is_new } => {
+                let (address, shown) = (self.me.address.clone(), self.me.shown.clone());
+                let forgets = !is_new && self.planted == Some(Planted::ForgetsItsMap);
+                let known = self.known.filter(|_| !forgets);
+                Next::Ask(Box::new(ToMonitor::Boot { osd, instance, address, shown, known }))
+            }
             Step::Rests { until } if self.waiting.is_empty() && *until > now => Next::Rest(until.since(now)),
             Step::Rests { .. } | Step::Speaks => {
                 self.asks_first = !self.waiting.is_empty();
@@ -133,6 +151,11 @@ impl Talk {
 
     /// Takes the answer to what was asked last.
     pub fn take(&mut self, now: SimTime, answer: FromMonitor) -> Heard {
+        if let FromMonitor::Later(why) = answer {
+            // The same is asked again.
+            (self.asks_first, self.not_before) = (false, now.saturating_add(LATER));
+            return Heard::Waits(why);
+        }
         if let Step::Boots { is_new, .. } = self.step {
             if let FromMonitor::Refused(why) = answer {
                 return Heard::Refused(why);
@@ -152,7 +175,7 @@ impl Talk {
         match answer {
             FromMonitor::Clean(groups) if !groups.is_empty() => Heard::Clean(groups),
             FromMonitor::Refused(_) => {
-                self.step = Step::Boots { epoch: 0, is_new: false };
+                self.step = Step::Boots { is_new: false };
                 Heard::Nothing
             }
             _ => Heard::Nothing,
@@ -164,17 +187,67 @@ impl Talk {
 mod tests {
     use super::*;
 
+    const KNOWN: Option<MapId> = Some(MapId { epoch: 4, digest: 7 });
+
+    fn asked(next: Next) -> ToMonitor {
+        match next {
+            Next::Ask(ask) => *ask,
+            next => panic!("it has something to say, and not {next:?}"),
+        }
+    }
+
+    fn me() -> Me {
+        Me { osd: 0, instance: 9, address: String::new(), shown: Shown::of_stranger(1) }
+    }
+
+    /// A daemon that was marked down registered again as one that knows no map, so that a monitor that was an
+    /// older copy let it in.
+    #[test]
+    fn a_daemon_that_registers_again_says_what_it_knows() {
+        let later = Some(MapId { epoch: 6, digest: 8 });
+        let said = |planted| {
+            let now = SimTime::ZERO;
+            let mut talk = Talk::new(me(), KNOWN).planted(planted);
+            talk.take(now, FromMonitor::Done);
+            let report = Report { known: later, ..Report::default() };
+            assert!(matches!(asked(talk.next(now, &report)), ToMonitor::Ping { .. }));
+            talk.take(now, FromMonitor::Refused("boot again".to_owned()));
+            match asked(talk.next(now, &Report::default())) {
+                ToMonitor::Boot { known, .. } => known,
+                other => panic!("it registers again, and not {other:?}"),
+            }
+        };
+        assert_eq!(said(None), later);
+        assert_eq!(said(Some(Planted::ForgetsItsMap)), None);
+    }
+
+    #[test]
+    fn what_is_put_off_is_asked_again() {
+        let (report, now) = (Report::default(), SimTime::ZERO);
+        let put_off = || FromMonitor::Later("others are heard".to_owned());
+        let mut talk = Talk::new(me(), KNOWN);
+        assert!(matches!(asked(talk.next(now, &report)), ToMonitor::Boot { .. }));
+        assert!(matches!(talk.take(now, put_off()), Heard::Waits(_)));
+        assert_eq!(talk.next(now, &report), Next::Rest(LATER));
+        let now = now.saturating_add(LATER);
+        assert!(matches!(asked(talk.next(now, &report)), ToMonitor::Boot { known: KNOWN, .. }));
+        assert_eq!(talk.take(now, FromMonitor::Done), Heard::Registered);
+        talk.want(3, 5, vec![0]);
+        talk.leave();
+        assert!(matches!(asked(talk.next(now, &report)), ToMonitor::Wants { .. }));
+        assert!(matches!(talk.take(now, put_off()), Heard::Waits(_)));
+        let now = now.saturating_add(LATER);
+        assert!(matches!(asked(talk.next(now, &report)), ToMonitor::Wants { .. }), "it is not forgotten");
+        talk.take(now, FromMonitor::Done);
+        assert!(matches!(asked(talk.next(now, &report)), ToMonitor::Leave { .. }));
+    }
+
     /// What is wanted while a ping is on its way was taken for answered with the ping.
     #[test]
     fn an_answer_is_of_what_was_asked() {
         let (report, now) = (Report::default(), SimTime::ZERO);
-        let me = Me { osd: 0, instance: 9, address: String::new(), shown: Shown::of_stranger(1) };
-        let mut talk = Talk::new(me, 4);
-        let asked = |next: Next| match next {
-            Next::Ask(ask) => *ask,
-            next => panic!("it has something to say, and not {next:?}"),
-        };
-        assert!(matches!(asked(talk.next(now, &report)), ToMonitor::Boot { epoch: 4, .. }));
+        let mut talk = Talk::new(me(), KNOWN);
+        assert!(matches!(asked(talk.next(now, &report)), ToMonitor::Boot { known: KNOWN, .. }));
         assert_eq!(talk.take(now, FromMonitor::Done), Heard::Registered);
         assert!(matches!(asked(talk.next(now, &report)), ToMonitor::Ping { .. }));
         talk.want(3, 5, vec![0]);

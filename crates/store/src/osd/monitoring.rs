@@ -10,6 +10,8 @@ use crate::StoreError;
 use crate::clock::Clock;
 use crate::control::Daemon;
 use crate::frames::{FromMonitor, Report, ToMonitor};
+use crate::identity::Identity;
+use crate::map::MapId;
 use crate::osd::doors::Arrival;
 use crate::osd::line::{self, Heard, Next, Talk};
 use crate::settings::Home;
@@ -107,33 +109,49 @@ pub(super) fn prepared(me: Me) -> (Monitor, Unregistered) {
 }
 
 impl Unregistered {
-    /// Registers the daemon, whose directory knows the map of this epoch, and starts two threads: one pings
+    /// Registers the daemon, whose directory knows this map, and starts two threads: one pings
     /// and sends requests, the other waits for maps. A daemon that is not let in hears of no map, since it
-    /// would take what concerns another directory for its own. Returns early if it is to end.
+    /// would take what concerns another directory for its own. Its directory notes the run before the monitor
+    /// hears of it. Returns early if it is to end.
     ///
     /// # Errors
-    /// When the monitor does not let it in.
+    /// When the monitor does not let it in, or the directory cannot be written.
     pub(super) fn register(
         self,
-        epoch: Epoch,
+        identity: &Identity,
+        known: Option<MapId>,
         arrivals: SyncSender<Arrival>,
         stopped: &dyn Fn() -> bool,
     ) -> Result<(), StoreError> {
         let Unregistered { me, says } = self;
-        let mut talk = Talk::new(me.registers.clone(), epoch);
+        let mut talk = Talk::new(me.registers.clone(), known);
         let clock = Clock::start();
-        let answer = |talk: &mut Talk| match talk.next(clock.sim(), &Report::default()) {
-            Next::Ask(ask) => Line::by(&me.ways, &me.home, &me.key)?.ask(&ask),
-            next => unreachable!("it is not registered, but {next:?}"),
-        };
+        let mut is_kept = false;
         while !stopped() {
+            let ask = match talk.next(clock.sim(), &Report::default()) {
+                Next::Ask(ask) => ask,
+                Next::Rest(span) => {
+                    std::thread::sleep(Duration::from_nanos(span.as_ns()));
+                    continue;
+                }
+                Next::End => unreachable!("it has not said that it ends"),
+            };
             // The monitor may be away.
-            let Ok(answer) = answer(&mut talk) else {
+            let Ok(mut line) = Line::by(&me.ways, &me.home, &me.key) else {
                 std::thread::sleep(RETRY);
                 continue;
             };
-            if let Heard::Refused(why) = talk.take(clock.sim(), answer) {
-                return Err(StoreError::Refused(why));
+            if !std::mem::replace(&mut is_kept, true) {
+                identity.keep(me.home.directory())?;
+            }
+            let Ok(answer) = line.ask(&ask) else {
+                std::thread::sleep(RETRY);
+                continue;
+            };
+            match talk.take(clock.sim(), answer) {
+                Heard::Refused(why) => return Err(StoreError::Refused(why)),
+                Heard::Waits(_) => continue,
+                Heard::Nothing | Heard::Registered | Heard::Clean(_) => {}
             }
             let (listening, clean) = (me.clone(), arrivals.clone());
             std::thread::spawn(move || hear_maps(&listening, &arrivals));
@@ -145,18 +163,22 @@ impl Unregistered {
 }
 
 fn hear_maps(me: &Me, arrivals: &SyncSender<Arrival>) {
-    let mut after = 0;
+    let mut last: Option<MapId> = None;
     loop {
         let heard = (|| -> Result<(), StoreError> {
             let mut line = Line::by(&me.ways, &me.home, &me.key)?;
-            while let FromMonitor::Maps(maps) = line.ask(&ToMonitor::Maps { after, wait_ms: 2_000 })? {
-                let Some(last) = maps.last() else { continue };
-                after = last.epoch;
+            loop {
+                let (after, digest) = (last.map_or(0, |last| last.epoch), last.map(|last| last.digest));
+                let FromMonitor::Maps(maps) = line.ask(&ToMonitor::Maps { after, digest, wait_ms: 2_000 })?
+                else {
+                    return Ok(());
+                };
+                let Some(newest) = maps.last() else { continue };
+                last = Some(newest.id());
                 if arrivals.send(Arrival::Maps(maps)).is_err() {
                     return Ok(());
                 }
             }
-            Ok(())
         })();
         // The monitor is away: everything continues with the last map.
         drop(heard);
@@ -168,6 +190,7 @@ fn talk(me: &Me, mut talk: Talk, says: &Receiver<Say>, arrivals: &SyncSender<Arr
     let clock = Clock::start();
     let mut line: Option<Line> = None;
     let mut left: Option<Sender<()>> = None;
+    let mut waits_for = String::new();
     loop {
         let report = me.report.lock().expect("no thread that holds it panics").clone();
         let ask = match talk.next(clock.sim(), &report) {
@@ -202,6 +225,12 @@ fn talk(me: &Me, mut talk: Talk, says: &Receiver<Say>, arrivals: &SyncSender<Arr
         };
         match talk.take(clock.sim(), answer) {
             Heard::Nothing | Heard::Registered => {}
+            Heard::Waits(why) => {
+                if why != waits_for {
+                    eprintln!("{why}");
+                    waits_for = why;
+                }
+            }
             Heard::Clean(groups) => {
                 if arrivals.send(Arrival::Clean(groups)).is_err() {
                     return;
@@ -222,7 +251,7 @@ mod tests {
     use std::sync::mpsc::sync_channel;
 
     use super::*;
-    use crate::identity::Shown;
+    use crate::identity::{self, IdentityError, Shown};
 
     const PING: Duration = Duration::from_nanos(line::PING.as_ns());
 
@@ -256,6 +285,10 @@ mod tests {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port is free");
         let address = listener.local_addr().expect("it is bound").to_string();
         home.write("monitor.address", address.as_bytes()).expect("a file can be written");
+        identity::make_all(&directory, 1).expect("files can be written");
+        let mut identity = Identity::of_osd(&directory, 0).expect("it was just made");
+        identity.runs.begin(9);
+        let known = Some(MapId { epoch: 4, digest: 1 });
         let (asked, seen) = channel();
         let has_left = Arc::new(Mutex::new(false));
         std::thread::spawn(move || {
@@ -278,13 +311,18 @@ mod tests {
         };
         let (arrivals, _incoming) = sync_channel(16);
         let (monitor, unregistered) = prepared(me);
-        unregistered.register(4, arrivals, &|| false).expect("it is let in");
+        unregistered.register(&identity, known, arrivals, &|| false).expect("it is let in");
+        let kept = Identity::of_osd(&directory, 0);
+        assert!(matches!(kept, Err(IdentityError::Refused { .. })), "it knows of a run, and has no tables");
         monitor.want(3, 5, vec![0]);
         std::thread::sleep(PING * 2);
         monitor.leave();
         std::thread::sleep(PING * 3);
         let asked: Vec<ToMonitor> = seen.try_iter().collect();
-        assert!(matches!(asked.first(), Some(ToMonitor::Boot { epoch: 4, .. })), "{asked:?}");
+        assert!(
+            matches!(asked.first(), Some(ToMonitor::Boot { known: Some(MapId { epoch: 4, .. }), .. })),
+            "{asked:?}"
+        );
         assert!(asked.iter().any(|ask| matches!(ask, ToMonitor::Wants { group: 3, .. })), "{asked:?}");
         assert!(
             matches!(asked.last(), Some(ToMonitor::Leave { .. })),

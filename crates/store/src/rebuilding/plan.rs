@@ -6,6 +6,7 @@ use towtank_replication::{Epoch, Incarnation, Member};
 
 use crate::loss::{GroupLoss, Loss};
 use crate::map::{Change, ClusterMap, OsdState, Places};
+use crate::runs::Runs;
 use crate::saved::Outline;
 use crate::settings::Settings;
 
@@ -17,7 +18,7 @@ const AHEAD: Epoch = 1_000;
 #[derive(Clone, Debug)]
 pub(super) struct Testimony {
     pub incarnation: Incarnation,
-    pub starts: u64,
+    pub runs: Runs,
     pub maps: BTreeMap<Epoch, ClusterMap>,
     pub outlines: BTreeMap<u32, Outline>,
 }
@@ -100,12 +101,8 @@ fn fault_in(osd: u32, state: &OsdState, testimony: &Testimony) -> Option<String>
     if state.incarnation != Some(testimony.incarnation) {
         return Some(format!("the directory of osd.{osd} is not the one that the other devices know"));
     }
-    (testimony.starts < state.starts).then(|| {
-        let (now, seen) = (testimony.starts, state.starts);
-        format!(
-            "the directory of osd.{osd} is an older copy: it has started {now} times, and {seen} are known"
-        )
-    })
+    (!testimony.runs.reach(state.last_run))
+        .then(|| format!("the directory of osd.{osd} is an older copy: a run that others know is not in it"))
 }
 
 /// The devices that are wanting, each with what is wrong, besides those that are given up.
@@ -186,7 +183,8 @@ fn next(newest: &ClusterMap, found: &Findings, given_up: Vec<Member>) -> Cluster
     for (osd, testimony) in &found.testimonies {
         let state = map.osds.entry(*osd).or_insert_with(|| OsdState::begins_with(testimony.incarnation));
         if !lost.contains(osd) {
-            state.starts = testimony.starts;
+            // The lost monitor may have let in a run of which no map is left.
+            state.last_run = testimony.runs.last();
         }
     }
     map

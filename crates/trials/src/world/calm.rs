@@ -32,11 +32,14 @@ impl World {
                 self.end_fault(at);
             }
         }
+        self.put_newest_monitor();
         let until = self.now.saturating_add(DEADLINE);
         for osd in 0..self.settings.osds {
             self.put_back(osd);
             if let Some(host) = self.hosts.get_mut(&osd) {
                 (host.held, host.paused_until) = (0, SimTime::ZERO);
+                // An error that has not come yet does not come any more.
+                host.run.iter().for_each(|run| run.twin.mend());
             }
         }
         let is_clean = |world: &mut World| {
@@ -260,6 +263,9 @@ impl World {
             names.iter().map(|(name, at)| [&name[..4.min(name.len())], at].concat()).collect();
         if named.iter().ne(heads.keys()) {
             return Some(format!("osd.{osd}: the index of names is not that of the objects"));
+        }
+        if !rows(Table::Staged).is_empty() {
+            return Some(format!("osd.{osd}: parts of objects are left that nobody receives any more"));
         }
         let group = |key: &Vec<u8>| key.first_chunk::<4>().map_or(0, |group| u32::from_be_bytes(*group));
         let is_strange = |key: &&Vec<u8>| !held.contains_key(&(group(key), osd));

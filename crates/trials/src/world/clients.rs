@@ -18,9 +18,6 @@ use super::{Event, Node, Packet, World, decoded, encoded};
 /// How long a client is patient: it never gives up.
 const PATIENCE: SimSpan = SimSpan::from_secs(100_000);
 
-/// How long one daemon may take before it is waited for longer.
-const ANSWER_TIME: SimSpan = SimSpan::from_ms(500);
-
 /// How long the monitor may take.
 const MAP_TIME: SimSpan = SimSpan::from_ms(300);
 
@@ -48,13 +45,16 @@ pub(super) struct Client {
     /// The event that is due, or the question to the monitor.
     number: u64,
     left: u64,
+    /// Whether it never writes, and goes on until all faults are over.
+    reads_only: bool,
     /// Whether it reads each object once more, and which is next.
     reads_on: Option<usize>,
 }
 
 impl Client {
-    pub(super) fn new(_: usize, operations: u64) -> Client {
-        Client { map: None, open: None, step: Step::Thinks, number: 0, left: operations, reads_on: None }
+    pub(super) fn new(reads_only: bool, operations: u64) -> Client {
+        let left = if reads_only { u64::MAX } else { operations };
+        Client { map: None, open: None, step: Step::Thinks, number: 0, left, reads_only, reads_on: None }
     }
 
     /// Whether it has been answered, and asks for nothing more.
@@ -136,7 +136,8 @@ impl World {
         let reads_on = self.clients[client].reads_on.map(|at| at + 1);
         self.clients[client].reads_on = reads_on;
         let (name, request) = (self.names[at].clone(), self.request(client));
-        let kind = if reads_on.is_some() { 9 } else { self.below(10) };
+        let reads = reads_on.is_some() || self.clients[client].reads_only;
+        let kind = if reads { 9 } else { self.below(10) };
         let content = request.number;
         let (act, operation) = match kind {
             0..5 => {
@@ -150,7 +151,7 @@ impl World {
         self.judge.ask(request, Object { group: at.group, key: at.key }, act);
         self.tell(|| format!("client {client} asks {request:?}: {act:?} of {name} in group {}", at.group));
         let ask = Ask { request, group: at.group, what: Wanted::Object { key: at.key, operation } };
-        let asking = Asking::new(self.now, PATIENCE, ANSWER_TIME);
+        let asking = Asking::new(self.now, PATIENCE, self.answer_time);
         self.clients[client].open = Some(Open { ask, name, asking });
         self.attempt(client);
     }
@@ -182,7 +183,8 @@ impl World {
         let after = self.clients[client].map.as_ref().map_or(0, |(map, _)| map.epoch);
         self.clients[client].step = Step::WaitsForMap;
         self.client_at(client, MAP_TIME);
-        let (number, bytes) = (self.clients[client].number, encoded(&ToMonitor::Maps { after, wait_ms: 0 }));
+        let (number, bytes) =
+            (self.clients[client].number, encoded(&ToMonitor::Maps { after, digest: None, wait_ms: 0 }));
         self.send(Node::Client(client), Node::Monitor, Packet::ToMonitor { number, bytes });
     }
 
@@ -236,7 +238,12 @@ impl World {
         self.mix(request.number);
         let it = &mut self.clients[client];
         (it.open, it.step) = (None, Step::Thinks);
-        let pause = [1_000, 20_000, 150_000][self.below(3) as usize];
+        let pause = match self.clients[client].reads_only {
+            // While a primary is cut off it may read what is old.
+            true if self.is_cut() => 2_000,
+            true => 40_000,
+            false => [1_000, 20_000, 150_000][self.below(3) as usize],
+        };
         let pause = self.around(pause);
         self.client_at(client, pause);
     }

@@ -3,17 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use towtank_replication::{Epoch, Incarnation};
+use towtank_replication::Incarnation;
 use towtank_store::engine::{Engine, Sync};
-use towtank_store::frames::{Answer, Ask, FromMonitor, Hello, PeerFrame, Report, Taken, ToMonitor};
+use towtank_store::frames::{Answer, Ask, FromMonitor, Hello, PeerFrame, Reply, Report, Taken, ToMonitor};
 use towtank_store::identity::Shown;
+use towtank_store::map::MapId;
 use towtank_store::osd::core::{Arrival, Core, Effect, Parts, Portion};
 use towtank_store::osd::line::{Heard, Me, Next, Talk};
 use towtank_store::osd::links::{Incoming, Outgoing, Place, Sender};
+use towtank_store::runs::Runs;
 use towtank_streams::Purpose;
 use towtank_units::{SimSpan, SimTime};
 
 use super::{Event, Node, Packet, World, decoded, encoded};
+use crate::faults::Kind;
 use crate::planted::{Planted, Shell};
 use crate::twin::{Contents, Twin};
 
@@ -47,13 +50,13 @@ pub(super) enum Door {
 #[derive(Clone, Debug)]
 pub(super) struct Directory {
     pub incarnation: Incarnation,
-    pub starts: u64,
+    pub runs: Runs,
     pub contents: Contents,
 }
 
 impl Directory {
     pub(super) fn empty(incarnation: Incarnation) -> Directory {
-        Directory { incarnation, starts: 0, contents: Contents::default() }
+        Directory { incarnation, runs: Runs::default(), contents: Contents::default() }
     }
 }
 
@@ -63,9 +66,6 @@ pub(super) struct Host {
     pub older: Option<Directory>,
     /// The directory that belongs here, while another is in its place.
     pub aside: Option<Directory>,
-    /// Whether the other one was started. It is not started again: a directory counts its starts, also those
-    /// that the monitor does not hear of, so the monitor would take an older one for newer than it is.
-    pub was_tried: bool,
     /// The clock gains or loses so many millionths.
     rate: i64,
     /// How long the clock has stood still or will have when it goes on, and when it stopped and goes on.
@@ -95,6 +95,8 @@ struct Link {
 
 pub(super) struct Run {
     instance: u64,
+    /// What the directory knows once the monitor has been reached.
+    runs: Runs,
     pub core: Core<Door>,
     pub twin: Arc<Twin>,
     engine: Engine,
@@ -104,7 +106,7 @@ pub(super) struct Run {
     /// Whether nothing is to be said before that.
     rests: bool,
     maps: u64,
-    heard: Epoch,
+    heard: Option<MapId>,
     is_registered: bool,
     incoming: Incoming,
     /// Connections of others that were accepted and are not over.
@@ -123,7 +125,6 @@ impl Host {
             directory: Directory::empty(incarnation),
             older: None,
             aside: None,
-            was_tried: false,
             rate,
             stood: 0,
             stopped: (SimTime::ZERO, SimTime::ZERO),
@@ -177,11 +178,9 @@ impl World {
         let cuts_silently = self.is_planted(Shell::CutsSilently);
         let (settings, now) = (self.settings.clone(), self.now);
         let Some(host) = self.hosts.get_mut(&osd) else { return };
-        let is_strange = host.aside.is_some();
-        if host.run.is_some() || host.held > 0 || host.refused.is_some() || (is_strange && host.was_tried) {
+        if host.run.is_some() || host.held > 0 || host.refused.is_some() {
             return;
         }
-        host.was_tried = is_strange;
         let before = host.directory.clone();
         let twin = match Twin::open(host.directory.contents.clone()) {
             Ok(twin) => Arc::new(twin),
@@ -192,14 +191,15 @@ impl World {
             }
         };
         twin.fill(host.is_full);
-        host.directory.starts += 1;
         host.older = Some(before);
         let tables: Arc<dyn towtank_store::engine::Tables> = Arc::clone(&twin) as _;
         let engine = Engine::on(tables, Sync::Always).expect("the twin can be read");
         if cuts_silently {
             engine.decide().expect("the twin can be written");
         }
-        let Directory { incarnation, starts, .. } = host.directory;
+        let Directory { incarnation, ref runs, .. } = host.directory;
+        let mut runs = runs.clone();
+        runs.begin(instance);
         let parts = Parts { settings, engine: engine.clone(), osd, instance, incarnation };
         let made = Core::new(parts, host.clock(now));
         let (core, first) = match made {
@@ -210,16 +210,17 @@ impl World {
             osd,
             instance,
             address: format!("osd.{osd}"),
-            shown: Shown { cluster, incarnation, starts },
+            shown: Shown { cluster, incarnation, runs: runs.clone() },
         };
         let rule = match self.plan.planted {
             Some(Planted::Line(rule)) => Some(rule),
             _ => None,
         };
-        let talk = Talk::new(me, core.epoch()).planted(rule);
+        let talk = Talk::new(me, core.known()).planted(rule);
         host.start = start;
         host.run = Some(Run {
             instance,
+            runs,
             core,
             twin,
             engine,
@@ -227,7 +228,7 @@ impl World {
             line: 0,
             rests: false,
             maps: 0,
-            heard: 0,
+            heard: None,
             is_registered: false,
             incoming: Incoming::default(),
             accepted: BTreeSet::new(),
@@ -398,9 +399,31 @@ impl World {
     fn answer(&mut self, osd: u32, door: Door, answer: Answer) {
         match door {
             Door::Client(client) => {
+                if matches!(answer.reply, Reply::Done(_)) {
+                    self.acknowledges(osd);
+                }
                 self.send(Node::Osd(osd), Node::Client(client), Packet::Answer { bytes: encoded(&answer) });
             }
             Door::Inspector => self.inspected(osd, answer),
+        }
+    }
+
+    /// A daemon says to a client that something is written: now a crash may come.
+    fn acknowledges(&mut self, by: u32) {
+        self.answered_by = by;
+        let writes = |host: &Host| {
+            let pending = host.run.as_ref().and_then(|run| run.pending.as_ref());
+            pending.is_some_and(|portion| !portion.writes.is_empty())
+        };
+        let others_write = self.hosts.iter().any(|(osd, host)| *osd != by && writes(host));
+        // All lose something only if a disk has not written all.
+        let (now, later): (Vec<usize>, Vec<usize>) = std::mem::take(&mut self.crash_after_answer)
+            .into_iter()
+            .partition(|at| self.faults[*at].kind != Kind::PowerCutAll || others_write);
+        self.crash_after_answer = later;
+        for at in now {
+            let soon = self.around(100);
+            self.after(soon, Event::Fault { at });
         }
     }
 
@@ -611,6 +634,8 @@ impl World {
     /// Says what is due to the monitor; also again, if it has not answered.
     pub(super) fn line(&mut self, osd: u32, start: u64, number: u64) {
         let question = self.give();
+        let is_reached = self.keeper.state.is_some() && self.reaches(Node::Osd(osd), Node::Monitor);
+        let notes_late = self.is_planted(Shell::NotesRunLate);
         let Some((host, clock)) = self.run_of(osd, start) else { return };
         let Some(run) = &mut host.run else { return };
         if run.line != number {
@@ -619,6 +644,9 @@ impl World {
         match run.talk.next(clock, &run.report) {
             Next::Ask(ask) => {
                 (run.line, run.rests) = (question, false);
+                if is_reached && !notes_late {
+                    host.directory.runs.clone_from(&run.runs);
+                }
                 let packet = Packet::ToMonitor { number: question, bytes: encoded(&*ask) };
                 let is_sent = self.send(Node::Osd(osd), Node::Monitor, packet);
                 let span = self.answer_time(osd, is_sent);
@@ -644,7 +672,7 @@ impl World {
         if number == run.maps {
             let FromMonitor::Maps(maps) = answer else { return };
             if let Some(last) = maps.last() {
-                run.heard = last.epoch;
+                run.heard = Some(last.id());
                 self.arrive(osd, start, Arrival::Maps(maps));
             }
             return self.maps_at(osd, start, SimSpan::from_ns(1));
@@ -654,8 +682,10 @@ impl World {
         }
         match run.talk.take(clock, answer) {
             Heard::Nothing => {}
+            Heard::Waits(why) => self.tell(|| format!("osd.{osd} waits: {why}")),
             Heard::Registered => {
                 run.is_registered = true;
+                host.directory.runs.clone_from(&run.runs);
                 self.maps_at(osd, start, SimSpan::from_ns(1));
                 self.rest(osd, start);
             }
@@ -689,7 +719,8 @@ impl World {
             return;
         }
         run.maps = question;
-        let bytes = encoded(&ToMonitor::Maps { after: run.heard, wait_ms: MAPS_WAIT_MS });
+        let (after, digest) = (run.heard.map_or(0, |it| it.epoch), run.heard.map(|it| it.digest));
+        let bytes = encoded(&ToMonitor::Maps { after, digest, wait_ms: MAPS_WAIT_MS });
         let is_sent = self.send(Node::Osd(osd), Node::Monitor, Packet::ToMonitor { number: question, bytes });
         let span = self.answer_time(osd, is_sent);
         let span = SimSpan::from_ns(span.as_ns() + MAPS_WAIT.as_ns());

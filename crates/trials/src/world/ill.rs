@@ -21,27 +21,60 @@ const CLOCK_STOP_MS: u64 = 5;
 /// How long after its end the daemon of a machine without power is started again.
 const AWAY: SimSpan = SimSpan::from_ms(100);
 
+/// How far a fault is during which the others are away by turns, with the one that is away first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// One is away.
+    First(u32),
+    /// The rest is away, and the fragile device is not back yet.
+    Rest(u32),
+    /// The rest is away, and the others are there.
+    Last(u32),
+    Over,
+}
+
 impl World {
     pub(super) fn begin_fault(&mut self, at: usize) {
         let fault = self.faults[at];
-        if self.is_calm || !self.is_possible(&fault) {
+        if self.is_calm {
+            return;
+        }
+        if self.turns.contains_key(&at) {
+            return self.next_turn(at);
+        }
+        if !self.is_possible(&fault) {
             return;
         }
         let is_crash = matches!(fault.kind, Kind::Kill | Kind::PowerCut | Kind::PowerCutAll);
-        if is_crash && self.waited.insert(at) && self.crash_in_commit.is_none() && self.below(2) == 0 {
-            // It comes while some device writes.
-            self.crash_in_commit = Some(at);
-            return;
+        if is_crash && self.waited.insert(at) {
+            match self.below(3) {
+                // It comes while some device writes.
+                0 if self.crash_in_commit.is_none() => return self.crash_in_commit = Some(at),
+                // Or when a client has just heard that something is written.
+                1 => return self.crash_after_answer.push(at),
+                _ => {}
+            }
         }
+        self.disturbed_at = self.now;
         self.tell(|| format!("fault {at}: {fault}"));
         *self.outcome.faults.entry(fault.kind).or_default() += 1;
         self.is_harmed |= fault.kind.is_harm();
-        let Fault { kind, device, span, .. } = fault;
+        if fault.by_turns {
+            return self.begin_turns(at);
+        }
+        self.harm(&fault);
+        self.after(fault.span, Event::Ends { at });
+    }
+
+    /// Does what a fault does when it begins.
+    fn harm(&mut self, fault: &Fault) {
+        let Fault { kind, device, span, .. } = *fault;
         match kind {
             Kind::Kill => self.down(device, false),
             Kind::PowerCut => self.down(device, true),
             Kind::PowerCutAll => {
                 self.all_lose = self.below(2) == 0;
+                self.late = (self.below(2) == 0).then_some(self.answered_by);
                 (0..self.settings.osds).for_each(|osd| self.down(osd, true));
                 self.all_lose = false;
                 self.kill_monitor();
@@ -59,26 +92,83 @@ impl World {
                 let now = self.now;
                 self.with_host(device, |host| host.stop_clock(now, span));
             }
-            Kind::Partition | Kind::OneWay | Kind::Isolation => self.cut(&fault, 1),
+            Kind::Partition | Kind::OneWay | Kind::Isolation => self.cut(fault, 1),
             Kind::Weather => self.weather = BAD,
             Kind::MonitorKill => self.kill_monitor(),
+            Kind::MonitorOlder => drop(self.put_older_monitor()),
             Kind::DiskError => self.fail_disk(device),
             Kind::Full => self.fill(device, true),
             Kind::SlowDisk => self.with_host(device, |host| host.is_slow = true),
             Kind::RotObject | Kind::RotJournal => self.rot(device, kind),
             Kind::Empty | Kind::Replace | Kind::Lost => self.down(device, false),
             Kind::Older => self.put_older(device),
-            Kind::Swapped => self.swap(&fault),
+            Kind::Swapped => self.swap(fault),
             Kind::Out => drop(self.tell_monitor(ToMonitor::Mark { osd: device, is_in: false })),
         }
         if matches!(kind, Kind::Empty) {
             let incarnation = Incarnation(self.give());
             self.with_host(device, |host| host.directory = Directory::empty(incarnation));
         }
+    }
+
+    /// The others are away by turns: one is away while the fragile device and the rest go on; then the rest
+    /// is away, and only the one and the fragile device are there. So what was acknowledged meanwhile is on a
+    /// device that comes back last, and on the fragile one, to which something happens.
+    fn begin_turns(&mut self, at: usize) {
+        let Fault { device, other, .. } = self.faults[at];
+        let first = if other == device { (device + 1) % self.settings.osds } else { other };
+        self.turns.insert(at, Turn::First(first));
+        self.down(first, false);
+        let span = SimSpan::from_ms(self.settings.grace_ms + 500 + self.below(3_000));
         self.after(span, Event::Ends { at });
     }
 
+    fn next_turn(&mut self, at: usize) {
+        let fault = self.faults[at];
+        let others = |first: u32| move |osd: &u32| *osd != first && *osd != fault.device;
+        match self.turns.get(&at).copied() {
+            Some(Turn::First(first)) if !self.is_possible(&fault) => {
+                self.turns.insert(at, Turn::Over);
+                self.hold_less(first);
+            }
+            Some(Turn::First(first)) => {
+                self.turns.insert(at, Turn::Rest(first));
+                self.harm(&fault);
+                (0..self.settings.osds).filter(others(first)).for_each(|osd| self.down(osd, false));
+                self.hold_less(first);
+                let soon = self.around(400_000);
+                self.after(soon, Event::Ends { at });
+            }
+            Some(Turn::Rest(first)) => {
+                // Until it is replaced, if it is to be.
+                if !self.is_over(at) {
+                    return;
+                }
+                self.turns.insert(at, Turn::Last(first));
+                let span = SimSpan::from_ms(1_000 + self.below(5_000));
+                self.after(span, Event::Ends { at });
+            }
+            Some(Turn::Last(first)) => {
+                self.turns.insert(at, Turn::Over);
+                (0..self.settings.osds).filter(others(first)).for_each(|osd| self.hold_less(osd));
+            }
+            Some(Turn::Over) | None => {}
+        }
+    }
+
     pub(super) fn end_fault(&mut self, at: usize) {
+        self.disturbed_at = self.now;
+        match self.turns.get(&at) {
+            None => drop(self.is_over(at)),
+            // It happens to the fragile device when something has just been acknowledged.
+            Some(Turn::First(_)) if self.is_calm => {}
+            Some(Turn::First(_)) => self.crash_after_answer.push(at),
+            Some(_) => self.next_turn(at),
+        }
+    }
+
+    /// Ends what a fault did; false if that is not possible yet, and is tried again.
+    fn is_over(&mut self, at: usize) -> bool {
         let fault = self.faults[at];
         let Fault { kind, device, other, .. } = fault;
         match kind {
@@ -86,19 +176,26 @@ impl World {
                 self.hold_less(device);
             }
             Kind::PowerCutAll => {
-                (0..self.settings.osds).for_each(|osd| self.hold_less(osd));
+                let spread = [1, 400_000, 4_000_000][self.below(3) as usize];
+                for osd in 0..self.settings.osds {
+                    let is_late = self.late == Some(osd);
+                    let late = self.around(if is_late { 6_000_000 } else { spread });
+                    self.after(late, Event::HoldsLess { osd });
+                }
                 self.start_monitor();
             }
             Kind::Pause | Kind::ClockStop | Kind::DiskError => {}
             Kind::Partition | Kind::OneWay | Kind::Isolation => self.cut(&fault, -1),
             Kind::Weather => self.weather = self.fair,
             Kind::MonitorKill => self.start_monitor(),
+            Kind::MonitorOlder => self.put_newest_monitor(),
             Kind::Full => self.fill(device, false),
             Kind::SlowDisk => self.with_host(device, |host| host.is_slow = false),
             Kind::Replace | Kind::Lost => {
                 if !self.replace(device) {
                     // It still counts as up, or the monitor is away.
-                    return self.after(SimSpan::from_ms(500), Event::Ends { at });
+                    self.after(SimSpan::from_ms(500), Event::Ends { at });
+                    return false;
                 }
                 self.hold_less(device);
             }
@@ -113,18 +210,20 @@ impl World {
                 self.hold_less(other);
             }
             Kind::Out => {
-                if self.tell_monitor(ToMonitor::Mark { osd: device, is_in: true }).is_none() {
+                let answer = self.tell_monitor(ToMonitor::Mark { osd: device, is_in: true });
+                if answer != Some(FromMonitor::Done) {
                     self.after(SimSpan::from_ms(500), Event::Ends { at });
+                    return false;
                 }
             }
         }
+        true
     }
 
     /// Whether a fault makes sense now.
     fn is_possible(&self, fault: &Fault) -> bool {
         let free = |osd: u32| self.hosts.get(&osd).is_some_and(|host| host.held == 0 && host.aside.is_none());
         match fault.kind {
-            Kind::Partition | Kind::OneWay => fault.device != fault.other,
             Kind::Swapped => fault.device != fault.other && free(fault.device) && free(fault.other),
             Kind::Older => {
                 let host = self.hosts.get(&fault.device);
@@ -135,6 +234,7 @@ impl World {
             Kind::DiskError => self.is_running(fault.device),
             Kind::Out => self.keeper.state.is_some() && self.settings.osds > self.settings.replicas,
             Kind::MonitorKill => self.keeper.state.is_some(),
+            Kind::MonitorOlder => self.keeper.state.is_some() && !self.has_older_monitor(),
             Kind::RotObject | Kind::RotJournal | Kind::Empty | Kind::Replace | Kind::Lost => {
                 free(fault.device)
             }
@@ -165,7 +265,9 @@ impl World {
 
     /// Machines do not reach each other any more, or do again.
     fn cut(&mut self, fault: &Fault, by: i32) {
-        let (one, other) = (Node::Osd(fault.device), Node::Osd(fault.other));
+        let is_from_monitor = fault.device == fault.other;
+        let one = Node::Osd(fault.device);
+        let other = if is_from_monitor { Node::Monitor } else { Node::Osd(fault.other) };
         let others = (0..self.settings.osds).map(Node::Osd).chain([Node::Monitor]).filter(|it| *it != one);
         let pairs: Vec<(Node, Node)> = match fault.kind {
             Kind::Partition => vec![(one, other), (other, one)],
@@ -249,7 +351,7 @@ impl World {
         }
         self.with_host(osd, |host| {
             if let Some(aside) = host.aside.take() {
-                (host.directory, host.refused, host.was_tried) = (aside, None, false);
+                (host.directory, host.refused) = (aside, None);
             }
         });
     }

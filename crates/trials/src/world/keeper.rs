@@ -15,19 +15,31 @@ use crate::planted::Planted;
 /// How often the monitor looks for silent daemons.
 const LOOK: SimSpan = SimSpan::from_ms(100);
 
+/// A monitor that starts publishes nothing for so long, and after so much longer time without a fault every
+/// daemon that runs has said what it knows.
+const HEARS_LEAST: SimSpan = SimSpan::from_ms(400);
+const HEARS_MOST: SimSpan = SimSpan::from_secs(4);
+
 /// Who waits for maps after an epoch.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     who: Node,
     number: u64,
     after: Epoch,
+    digest: Option<u64>,
     until: SimTime,
 }
 
 pub(super) struct Keeper {
     /// What the monitor's disk has.
     kept: BTreeMap<Epoch, ClusterMap>,
+    /// All maps that were ever made.
+    made: BTreeMap<Epoch, ClusterMap>,
+    /// What belongs on the disk while it has an older copy.
+    aside: Option<BTreeMap<Epoch, ClusterMap>>,
     devices: BTreeMap<u32, Incarnation>,
+    /// When it was started.
+    since: SimTime,
     /// None while it does not run.
     pub state: Option<State>,
     pub start: u64,
@@ -36,7 +48,9 @@ pub(super) struct Keeper {
 
 impl Keeper {
     pub(super) fn new(devices: BTreeMap<u32, Incarnation>) -> Keeper {
-        Keeper { kept: BTreeMap::new(), devices, state: None, start: 0, waiting: Vec::new() }
+        let (kept, made) = (BTreeMap::new(), BTreeMap::new());
+        let (aside, since) = (None, SimTime::ZERO);
+        Keeper { kept, made, aside, devices, since, state: None, start: 0, waiting: Vec::new() }
     }
 }
 
@@ -54,6 +68,7 @@ impl World {
         };
         self.keeper.state = Some(state.planted(rule));
         self.keeper.start = self.give();
+        self.keeper.since = self.now;
         self.tell(|| "the monitor starts".to_owned());
         let start = self.keeper.start;
         self.keep();
@@ -68,10 +83,73 @@ impl World {
         self.keeper.start = self.give();
     }
 
+    /// The monitor is started with an older copy of its directory; false if there is none.
+    pub(super) fn put_older_monitor(&mut self) -> bool {
+        let back = 1 + self.below(6) as Epoch;
+        let Some((newest, _)) = self.keeper.kept.last_key_value() else { return false };
+        let Some(older) = newest.checked_sub(back).and_then(|epoch| self.keeper.made.get(&epoch)) else {
+            return false;
+        };
+        let copy = self.keeper.made.range(older.oldest..=older.epoch);
+        let copy = copy.map(|(epoch, map)| (*epoch, map.clone())).collect();
+        self.kill_monitor();
+        self.tell(|| format!("the monitor's directory is {back} maps older"));
+        self.keeper.aside = Some(std::mem::replace(&mut self.keeper.kept, copy));
+        self.start_monitor();
+        true
+    }
+
+    pub(super) fn has_older_monitor(&self) -> bool {
+        self.keeper.aside.is_some()
+    }
+
+    /// The newest directory of the monitor is put back, and daemons that were not let in are started again.
+    pub(super) fn put_newest_monitor(&mut self) {
+        let Some(newest) = self.keeper.aside.take() else { return };
+        self.kill_monitor();
+        self.keeper.kept = newest;
+        self.start_monitor();
+        for (osd, host) in &mut self.hosts {
+            if host.refused.as_ref().is_some_and(|why| why.contains("monitor/ is an older copy")) {
+                host.refused = None;
+                self.events.insert((self.now, self.scheduled + 1), Event::Start { osd: *osd });
+                self.scheduled += 1;
+            }
+        }
+    }
+
+    /// A daemon that knows a later map than the monitor, which must have heard that from it before it
+    /// publishes anything.
+    fn who_knows_more(&self) -> Option<u32> {
+        let (now, newest) = (self.now, self.keeper.kept.last_key_value().map(|(epoch, _)| *epoch));
+        let began = now.since(self.keeper.since) < HEARS_LEAST;
+        let is_calm = now.since(self.keeper.since.max(self.disturbed_at)) > HEARS_MOST;
+        let knows_more = |osd: &u32| {
+            let Some(host) = self.hosts.get(osd) else { return false };
+            let known = host.run.as_ref().and_then(|run| run.core.known()).map(|map| map.epoch);
+            let (it, monitor) = (Node::Osd(*osd), Node::Monitor);
+            let reaches = self.reaches(it, monitor) && self.reaches(monitor, it);
+            self.serves(*osd) && known > newest && reaches && host.paused_until <= now
+        };
+        (0..self.settings.osds).find(knows_more).filter(|_| began || is_calm)
+    }
+
+    /// An older monitor publishes a map: nobody who knows more reaches it, or it has not listened. The
+    /// operator, who knows better, puts the newest directory back before anybody hears of that map.
+    fn withdraw(&mut self, epoch: Epoch) {
+        if let Some(osd) = self.who_knows_more() {
+            return self.wrong(format!("an older monitor makes another map {epoch}, though osd.{osd} runs"));
+        }
+        self.put_newest_monitor();
+    }
+
     /// Makes the changes of the monitor durable, and answers those that wait for them.
     fn keep(&mut self) {
         let Some(state) = &mut self.keeper.state else { return };
         let changes = state.changes();
+        if let Some(Changed::Made(map)) = changes.first().filter(|_| self.has_older_monitor()) {
+            return self.withdraw(map.epoch);
+        }
         for change in changes {
             match change {
                 Changed::Made(map) => {
@@ -86,6 +164,7 @@ impl World {
                         format!("map {}: {:?}, up {up:?}, temporary {temporary:?}", map.epoch, map.change)
                     });
                     self.mix(checksum);
+                    self.keeper.made.insert(map.epoch, map.clone());
                     self.keeper.kept.insert(map.epoch, map);
                 }
                 Changed::Forgotten(epoch) => drop(self.keeper.kept.remove(&epoch)),
@@ -100,8 +179,9 @@ impl World {
         let is_due = |it: &Waiting| it.after < newest || it.until <= now;
         let due: Vec<Waiting> = self.keeper.waiting.iter().copied().filter(is_due).collect();
         self.keeper.waiting.retain(|it| !is_due(it));
-        for Waiting { who, number, after, .. } in due {
-            let maps = self.keeper.state.as_ref().map(|state| state.maps_after(after)).unwrap_or_default();
+        for Waiting { who, number, after, digest, .. } in due {
+            let maps =
+                self.keeper.state.as_ref().map(|state| state.maps_after(after, digest)).unwrap_or_default();
             let bytes = encoded(&FromMonitor::Maps(maps));
             self.send(Node::Monitor, who, Packet::FromMonitor { number, bytes });
         }
@@ -127,9 +207,9 @@ impl World {
             return;
         }
         match decoded(bytes) {
-            ToMonitor::Maps { after, wait_ms } if self.keeper.state.is_some() => {
+            ToMonitor::Maps { after, digest, wait_ms } if self.keeper.state.is_some() => {
                 let until = self.now.saturating_add(SimSpan::from_ms(wait_ms.into()));
-                self.keeper.waiting.push(Waiting { who: from, number, after, until });
+                self.keeper.waiting.push(Waiting { who: from, number, after, digest, until });
                 self.answer_waiting();
             }
             ask => {
@@ -143,9 +223,9 @@ impl World {
     /// What the monitor answers, once that is durable; none if it does not run. Operators ask it so, without
     /// a network.
     pub(super) fn tell_monitor(&mut self, ask: ToMonitor) -> Option<FromMonitor> {
-        let now = self.now;
+        let (now, start) = (self.now, self.keeper.start);
         let answer = self.keeper.state.as_mut()?.take(now, ask);
         self.keep();
-        Some(answer)
+        (self.keeper.start == start).then_some(answer)
     }
 }

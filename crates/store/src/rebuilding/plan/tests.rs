@@ -39,7 +39,7 @@ impl Cluster {
 
     fn begins(&mut self, osd: u32, incarnation: Incarnation) {
         let (maps, outlines) = (BTreeMap::new(), BTreeMap::new());
-        self.found.testimonies.insert(osd, Testimony { incarnation, starts: 0, maps, outlines });
+        self.found.testimonies.insert(osd, Testimony { incarnation, runs: Runs::default(), maps, outlines });
     }
 
     fn publish(&mut self, change: Change, by: impl FnOnce(&mut ClusterMap)) {
@@ -54,11 +54,13 @@ impl Cluster {
         match what % 8 {
             0..=2 => {
                 let testimony = self.found.testimonies.get_mut(&osd).expect("all have one");
-                testimony.starts += u64::from(!is_up);
-                let starts = testimony.starts;
+                if !is_up {
+                    testimony.runs.begin(testimony.runs.last().unwrap_or(0) + 1);
+                }
+                let last_run = testimony.runs.last();
                 self.publish(Change::Osds, |map| {
                     let state = map.osds.get_mut(&osd).expect("it is there");
-                    (state.is_up, state.starts) = (!is_up, starts);
+                    (state.is_up, state.last_run) = (!is_up, last_run);
                 });
             }
             3 => self.publish(Change::Osds, |map| {
@@ -76,7 +78,7 @@ impl Cluster {
                 self.publish(Change::Osds, |map| {
                     map.gone.extend(former);
                     let state = map.osds.get_mut(&osd).expect("it is there");
-                    (state.incarnation, state.starts) = (Some(life), 0);
+                    (state.incarnation, state.last_run) = (Some(life), None);
                 });
             }
             // All groups are clean in their present intervals: earlier maps are forgotten.
@@ -245,7 +247,7 @@ fn who_is_wanting_is_named_and_what_only_it_knows_is_said() {
     });
     let new = Testimony {
         incarnation: Incarnation(77),
-        starts: 0,
+        runs: Runs::default(),
         maps: BTreeMap::new(),
         outlines: BTreeMap::new(),
     };
@@ -260,7 +262,7 @@ fn who_is_wanting_is_named_and_what_only_it_knows_is_said() {
         said(&nobody, &[0]),
         said(&with(&|found| found.testimonies.clear()), &[]),
         said(&changed(1, &|it| it.incarnation = Incarnation(9)), &[]),
-        said(&changed(1, &|it| it.starts = 0), &[]),
+        said(&changed(1, &|it| it.runs = Runs::default()), &[]),
         said(&changed(1, &|it| it.maps.values_mut().for_each(|map| map.change = Change::Room)), &[]),
         said(&changed(0, &|it| drop(it.maps.remove(&3))), &[1]),
         said(&with(&|found| found.traces.extend([7])), &[]),
@@ -276,7 +278,7 @@ map 4, lost since {}, true
 osd.1: it is rotten
 no directory of a device keeps a map of the cluster
 the directory of osd.1 is not the one that the other devices know
-the directory of osd.1 is an older copy: it has started 0 times, and 1 are known
+the directory of osd.1 is an older copy: a run that others know is not in it
 osd.0 and osd.1 know different maps 1
 the maps between 2 and 4 are missing in all directories
 osd.7 has run here, and no directory that is left knows of it
