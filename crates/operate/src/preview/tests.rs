@@ -339,34 +339,21 @@ fn real_exports_are_read_with_what_to_know() {
     ];
     insta::assert_snapshot!(all.join("\n"), @"
     At risk: 65 groups would be short of copies. osd.2 out: 0/65 (0.00 %) groups, 0 B/6 GiB (0.0 %) bytes to move; the least possible is 0 B.
-      pool `device_health_metrics` of `osd_dump.json` has `min_size` 1: its groups take writes with a single copy, and what was written then is lost with that device
-      pool `bench` of `osd_dump.json` has `min_size` 1: its groups take writes with a single copy, and what was written then is lost with that device
+      2 pools of `osd_dump.json`, such as `device_health_metrics`, take writes with a single copy (`min_size` 1): what was written then is lost with that device
     At risk: 76 groups would be short of copies (76 now). osd.2 out: 0/76 (0.00 %) groups, 0 B/4.105 GiB (0.0 %) bytes to move; the least possible is 0 B.
-      pool `device_health_metrics` of `degraded_osd_dump.json.gz` has `min_size` 1: its groups take writes with a single copy, and what was written then is lost with that device
-      pool `bench` of `degraded_osd_dump.json.gz` has `min_size` 1: its groups take writes with a single copy, and what was written then is lost with that device
-      pool `bf5000` of `degraded_osd_dump.json.gz` has `min_size` 1: its groups take writes with a single copy, and what was written then is lost with that device
-      pool `bf10000` of `degraded_osd_dump.json.gz` has `min_size` 1: its groups take writes with a single copy, and what was written then is lost with that device
-      pool `bf20000` of `degraded_osd_dump.json.gz` has `min_size` 1: its groups take writes with a single copy, and what was written then is lost with that device
-      pool `bf20000p8` of `degraded_osd_dump.json.gz` has `min_size` 1: its groups take writes with a single copy, and what was written then is lost with that device
+      6 pools of `degraded_osd_dump.json.gz`, such as `device_health_metrics`, take writes with a single copy (`min_size` 1): what was written then is lost with that device
       75 of 76 groups in `degraded_pg_dump.json.gz` are degraded: their missing copies are counted as bytes to move where the map has a device for them
       76 of 76 groups in `degraded_pg_dump.json.gz` are undersized: they have fewer copies than their pool requires; what the map has a device for is counted as bytes to move
     Not safe: 50 groups would be short of copies (76 now). host h9 added with osd.3: 60/76 (78.95 %) groups, 1.618 GiB/4.105 GiB (39.4 %) bytes to move; the least possible is 1.618 GiB.
-      pool `device_health_metrics` of `degraded_osd_dump.json.gz` has `min_size` 1: its groups take writes with a single copy, and what was written then is lost with that device
-      pool `bench` of `degraded_osd_dump.json.gz` has `min_size` 1: its groups take writes with a single copy, and what was written then is lost with that device
-      pool `bf5000` of `degraded_osd_dump.json.gz` has `min_size` 1: its groups take writes with a single copy, and what was written then is lost with that device
-      pool `bf10000` of `degraded_osd_dump.json.gz` has `min_size` 1: its groups take writes with a single copy, and what was written then is lost with that device
-      pool `bf20000` of `degraded_osd_dump.json.gz` has `min_size` 1: its groups take writes with a single copy, and what was written then is lost with that device
-      pool `bf20000p8` of `degraded_osd_dump.json.gz` has `min_size` 1: its groups take writes with a single copy, and what was written then is lost with that device
+      6 pools of `degraded_osd_dump.json.gz`, such as `device_health_metrics`, take writes with a single copy (`min_size` 1): what was written then is lost with that device
       75 of 76 groups in `degraded_pg_dump.json.gz` are degraded: their missing copies are counted as bytes to move where the map has a device for them
       76 of 76 groups in `degraded_pg_dump.json.gz` are undersized: they have fewer copies than their pool requires; what the map has a device for is counted as bytes to move
       osd.2 is down and in: groups wait for it, and `noout` keeps it in, so nothing of these moves until it is unset; --mark-out osd.2 shows what moves then
     At risk: 14 groups have all copies or shards on one host, and would be lost with it. host h9 added with osd.3: 51/65 (78.46 %) groups, 1.594 GiB/6 GiB (26.6 %) bytes to move; the least possible is 1.594 GiB.
-      pool `device_health_metrics` of `report.json.gz` has `min_size` 1: its groups take writes with a single copy, and what was written then is lost with that device
-      pool `bench` of `report.json.gz` has `min_size` 1: its groups take writes with a single copy, and what was written then is lost with that device
+      2 pools of `report.json.gz`, such as `device_health_metrics`, take writes with a single copy (`min_size` 1): what was written then is lost with that device
       there is no `pg_dump`, so all groups of a pool are assumed to have the same size and to be served where the map and its temporary mappings (`pg_temp`) have them
     Unknown: 65 groups are short of copies now; 65 groups have all copies or shards on one host, and would be lost with it; 65 groups belong elsewhere by the map than by `pg_dump`: were they exported at different times? no change: 65/65 (100.00 %) groups, 2 GiB/4 GiB (50.0 %) bytes to move; the least possible is 2 GiB.
-      pool `device_health_metrics` of `report.json.gz` has `min_size` 1: its groups take writes with a single copy, and what was written then is lost with that device
-      pool `bench` of `report.json.gz` has `min_size` 1: its groups take writes with a single copy, and what was written then is lost with that device
+      2 pools of `report.json.gz`, such as `device_health_metrics`, take writes with a single copy (`min_size` 1): what was written then is lost with that device
       `degraded_pg_dump.json.gz` has 1 groups of pool 3, which the osd dump lacks; they are left out
       `degraded_pg_dump.json.gz` has 1 groups of pool 4, which the osd dump lacks; they are left out
       `degraded_pg_dump.json.gz` has 1 groups of pool 5, which the osd dump lacks; they are left out
