@@ -17,6 +17,7 @@ mod changes;
 mod exports;
 mod features;
 mod flags;
+pub mod learned;
 mod names;
 pub mod preview;
 mod real;

@@ -8,8 +8,10 @@
 //!
 //! - `machines`: hosts, racks and disks, and their assumed speeds;
 //! - `groups`: what is affected, and where it belongs;
-//! - `failing`: failures by the names of the map.
+//! - `failing`: failures by the names of the map;
+//! - `factors`: machines other than assumed.
 
+pub(crate) mod factors;
 pub(crate) mod failing;
 pub(crate) mod groups;
 mod machines;
@@ -54,6 +56,8 @@ pub(crate) struct Asked<'a> {
     pub keys: &'a Keys,
     /// From a change of the map to the first object that moves.
     pub start: SimSpan,
+    /// The class of disks whose constants were learned.
+    pub learned: Option<&'a str>,
     /// Recoveries of at most so many objects are simulated with all of them, if this is given.
     pub exact_objects: Option<u64>,
     /// What fails.
@@ -73,6 +77,8 @@ pub struct Ready {
     pub(crate) groups: Arc<Groups>,
     failures: Vec<Failure>,
     pub(crate) flags: ClusterFlags,
+    /// The cluster, if the exports say which.
+    pub(crate) fsid: Option<String>,
     warnings: Vec<Warning>,
 }
 
@@ -129,6 +135,7 @@ impl Ready {
         let mut keys = asked.keys.clone();
         let found = release::Found::of(&joined);
         let Joined { cluster, mut warnings, osd_dump, .. } = joined;
+        let fsid = Some(osd_dump.fsid.clone()).filter(|fsid| !fsid.is_empty());
         if !draft.says("backfillfull_ratio")
             && let Some(ratio) = osd_dump.backfillfull_ratio()
         {
@@ -165,7 +172,7 @@ impl Ready {
         let mut problems = Problems::new();
         warnings.extend(settings.check_queue(&asked.keys.pacing, draft, &mut problems));
         warnings.extend(release::of_codes(&cluster, settings.mclock));
-        let machines = Machines::of(&change.disks.iter().collect::<Vec<_>>(), asked.keys, &settings);
+        let machines = Machines::of(&change.disks.iter().collect::<Vec<_>>(), (asked.keys, asked.learned), &settings);
         warnings.extend(machines.warnings.iter().cloned());
         let groups = Groups::new(cluster, machines);
         let groups = groups.and_then(|groups| groups.followed_to(change.after, change.then));
@@ -180,7 +187,7 @@ impl Ready {
         problems.into_result(())?;
         let exact_objects = asked.exact_objects;
         let flags = asked.flags.clone();
-        Ok(Ready { keys, settings, exact_objects, groups: Arc::new(groups), failures, flags, warnings })
+        Ok(Ready { keys, settings, exact_objects, groups: Arc::new(groups), failures, flags, fsid, warnings })
     }
 
     /// The bytes of a client's write, where they are given or follow from a load.

@@ -2,8 +2,8 @@
 //! all.
 //!
 //! The model is a function of the constants and of a number that stands for chance. What it says are times:
-//! when so much was left. Constants are factors of what is assumed of them, and before anything is seen their
-//! logarithms are normal about that ([`Prior`]). The fit is the distribution that remains (Bayes): a constant
+//! when so much was left. Constants are factors of what is assumed of them, by which a part of the times grows
+//! (of a rate, its inverse), and before anything is seen their logarithms are normal about that ([`Prior`]). The fit is the distribution that remains (Bayes): a constant
 //! that what was seen says nothing of keeps its wide interval.
 //!
 //! 1. The model is run at drawn constants, with another number for chance each time, and a sum is
@@ -56,6 +56,9 @@ pub struct Seen {
     /// By how much all may be off together, because the source knows later or the time of the change is not
     /// known: a standard deviation.
     pub late_s: f64,
+    /// By how much all times since the first object may differ together from what the same constants give in
+    /// another event, as a share: a standard deviation.
+    pub apart: f64,
 }
 
 /// What is asked.

@@ -101,7 +101,7 @@ pub fn levels(past: &Past, event: &Event, from_us: i64) -> Result<Levels, Levels
     }
     let most = counts.iter().map(|(_, count)| *count).max().unwrap_or(0);
     let late = LATE_S[usize::from(matches!(lane.format, Format::Prometheus))];
-    let mut seen = Seen { at_s: Vec::new(), off_s: Vec::new(), late_s: late.1 };
+    let mut seen = Seen { at_s: Vec::new(), off_s: Vec::new(), late_s: late.1, apart: 0.0 };
     for level in LEVELS {
         let (at_s, off_s) = passed(&counts, level * most as f64, from_us);
         seen.at_s.push(at_s - late.0);

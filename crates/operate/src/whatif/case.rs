@@ -13,6 +13,7 @@ use towtank_scenario::{Draft, Problems};
 use towtank_streams::Seed;
 use towtank_units::{Bytes, SimSpan};
 
+use super::calibrated::{self, Calibration, Machine, Starts};
 use super::later;
 use super::orders;
 use super::scenario::Scenario;
@@ -56,6 +57,8 @@ pub struct Ready {
     pub(super) way: Option<Way>,
     /// The changes in words, in order of time.
     pub(crate) told: Vec<Told>,
+    /// Machines whose constants were learned, and what is said of them.
+    pub(super) calibrated: Option<(Vec<Machine>, Calibration)>,
 }
 
 /// States of groups in which the dump does not tell everything.
@@ -77,6 +80,8 @@ impl Ready {
         let mut problems = check_shares(&scenario, draft);
         problems.extend(steps::check(&scenario, draft));
         problems.into_result(())?;
+        let learned = calibrated::load(&scenario, draft)?;
+        let starts = Starts::of(&scenario, learned.as_ref());
         let (mut joined, flags) = loaded(&scenario, &asked, draft)?;
         let mut words: Vec<Told> = asked.fail.iter().map(|change| change.told("fails")).collect();
         replace(&mut joined.cluster, &asked, draft, &mut words)?;
@@ -100,7 +105,8 @@ impl Ready {
         let of_cluster = real::Asked {
             exports: &scenario.exports,
             keys: &scenario.keys,
-            start: scenario.start.unwrap_or(PEERING),
+            start: starts.after(PEERING),
+            learned: learned.as_ref().map(|learned| learned.event.class.as_str()),
             exact_objects,
             fail: &fail,
             flags: &flags,
@@ -118,9 +124,9 @@ impl Ready {
         words.sort_by_key(|told| told.at);
         let asks = !words.is_empty();
         let later::Added { start: begins, back, back_with_data } =
-            later::add(&mut staged, (&asked, &times), (&scenario, asks), (&real, &flags), draft)?;
+            later::add(&mut staged, (&asked, &times), (&scenario, starts, asks), (&real, &flags), draft)?;
         if let Some(way) = &way {
-            later::add_steps(&mut staged, way, &times, (&scenario, begins), &start);
+            later::add_steps(&mut staged, way, &times, (&scenario, starts, begins), &start);
         }
         let (after, dropped) = given_up(end, (&real, &staged), &back);
         let upmaps_dropped = upmaps_dropped + dropped;
@@ -140,7 +146,27 @@ impl Ready {
             splits,
         };
         let (lasts, start, told) = (asked.lasts(), begins, words);
-        Ok(Ready { scenario, case, real, staged, back, back_with_data, fails, lasts, start, down, way, told })
+        let calibrated = learned.map(|learned| calibrated::machines(&learned, &real, &staged));
+        Ok(Ready {
+            scenario,
+            case,
+            real,
+            staged,
+            back,
+            back_with_data,
+            fails,
+            lasts,
+            start,
+            down,
+            way,
+            told,
+            calibrated,
+        })
+    }
+
+    /// Machines whose constants were learned: one for each row, and none where nothing was learned of these.
+    pub(super) fn machines(&self) -> &[Machine] {
+        self.calibrated.as_ref().map_or(&[], |(machines, _)| machines)
     }
 
     /// Whether anything is asked for.

@@ -9,6 +9,7 @@ use towtank_rebuild::recovery::{Recovered, Recovery, Waiting};
 use towtank_report::{Outcome, Warning, human};
 use towtank_units::{Percent, SimSpan, SimTime};
 
+use super::calibrated::Calibration;
 use super::case::Ready;
 use super::exposure::{AtRisk, Exposure};
 use super::halted::{self, Halted};
@@ -125,6 +126,9 @@ pub struct Observed {
     /// The release of Ceph, and the queue of its daemons.
     #[serde(default)]
     pub paced: Paced,
+    /// What the machines were learned from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<Calibration>,
 }
 
 /// The kept results of a replicate.
@@ -174,13 +178,13 @@ pub(super) fn with(
     // A lower limit of the user leaves the orders as they are.
     let exact_objects = ready.exact_objects().max(estimate::exact_usually(&staged.affected));
     let risk = |recovered: &Recovered| risk::of(ready, recovered);
+    let drawn = (exact_objects, ready.machines());
     let drawn = context
-        .within(0.0..ORDERS_SHARE, |context| orders::draw(&recovery, exact_objects, &risk, context))?;
-    let recovery = match drawn {
-        Some((seed, ..)) => orders::with_ties(&recovery, seed),
-        None => recovery,
+        .within(0.0..ORDERS_SHARE, |context| orders::draw(&recovery, drawn, &risk, context))?;
+    let (recovery, orders) = match drawn {
+        Some((recovery, orders, at_risk)) => (recovery, Some((orders, at_risk))),
+        None => (recovery, None),
     };
-    let orders = drawn.map(|(_, orders, at_risk)| (orders, at_risk));
     context.within(ORDERS_SHARE..1.0, |context| in_order((ready, trials), moves, (recovery, orders), context))
 }
 
@@ -238,6 +242,7 @@ fn in_order(
         steps,
         paced: ready.real.paced(),
         stays_in: noticed::stays_in(&recovery),
+        calibration: ready.calibrated.as_ref().map(|(_, calibration)| calibration.clone()),
     };
     let (exposure, worse) = at_risk_of(ready, &recovered, at_risk, spread.as_ref());
     let seen = Seen {

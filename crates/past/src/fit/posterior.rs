@@ -63,7 +63,8 @@ impl<'a> Posterior<'a> {
             let known = ((1.0 + less[one]) * (1.0 + less[other])).sqrt();
             let scatter = self.emulator.scatter[one][other] * known * times[one] * times[other];
             let own = if one == other { seen.off_s[one] * seen.off_s[one] } else { 0.0 };
-            self.wider * (scatter + own + seen.late_s * seen.late_s)
+            let apart = seen.apart * seen.apart * times[one] * times[other];
+            self.wider * (scatter + own + apart + seen.late_s * seen.late_s)
         };
         let matrix: Vec<Vec<f64>> =
             (0..*levels).map(|one| (0..*levels).map(|other| covariance(one, other)).collect()).collect();

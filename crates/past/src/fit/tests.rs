@@ -47,6 +47,7 @@ const PRIORS: [Prior; 3] = [Prior { times: 1.5 }, Prior { times: 4.0 }, Prior { 
 const START: (f64, Prior) = (3.0, Prior { times: 1.5 });
 const OFF_S: f64 = 0.6;
 const LATE_S: f64 = 0.5;
+const APART: f64 = 0.08;
 
 /// What is seen of a drawn event, and its constants.
 fn event(parts: Parts, case: u32) -> (Seen, [f64; 4]) {
@@ -54,9 +55,10 @@ fn event(parts: Parts, case: u32) -> (Seen, [f64; 4]) {
     let factors: Vec<f64> = PRIORS.iter().map(|prior| prior.factor(normals.next())).collect();
     let start = START.1.factor(normals.next());
     let late = LATE_S * normals.next();
+    let apart = 1.0 + APART * normals.next();
     let at_s = run(parts, &factors, 1_000_000 + case);
-    let at_s = at_s.iter().map(|at| at + START.0 * start + late + OFF_S * normals.next()).collect();
-    let seen = Seen { at_s, off_s: vec![OFF_S; LEVELS.len()], late_s: LATE_S };
+    let at_s = at_s.iter().map(|at| at * apart + START.0 * start + late + OFF_S * normals.next()).collect();
+    let seen = Seen { at_s, off_s: vec![OFF_S; LEVELS.len()], late_s: LATE_S, apart: APART };
     (seen, [factors[0], factors[1], factors[2], start])
 }
 
@@ -93,6 +95,7 @@ fn constants_lie_in_their_intervals_as_often_as_said() {
         seen.at_s.iter_mut().for_each(|at| *at += 6.0);
         seen.off_s.iter_mut().for_each(|off| *off /= 20.0);
         seen.late_s /= 20.0;
+        seen.apart = 0.0;
     });
     assert!(!planted.iter().all(|count| (51..=57).contains(count)), "{planted:?}");
 }
