@@ -172,7 +172,8 @@ impl Ready {
         let mut problems = Problems::new();
         warnings.extend(settings.check_queue(&asked.keys.pacing, draft, &mut problems));
         warnings.extend(release::of_codes(&cluster, settings.mclock));
-        let machines = Machines::of(&change.disks.iter().collect::<Vec<_>>(), (asked.keys, asked.learned), &settings);
+        let machines =
+            Machines::of(&change.disks.iter().collect::<Vec<_>>(), (asked.keys, asked.learned), &settings);
         warnings.extend(machines.warnings.iter().cloned());
         let groups = Groups::new(cluster, machines);
         let groups = groups.and_then(|groups| groups.followed_to(change.after, change.then));

@@ -24,7 +24,7 @@ const SAMPLES_LEAST: usize = 8;
 /// for 15 s (`scrape_interval` of its module), and tables of Grafana come from there.
 const LATE_S: [(f64, f64); 2] = [(2.5, 1.2), (9.0, 4.5)];
 
-/// Of single samples: daemons tell what they did at different times within these 5 s.
+/// The least by which a single sample is off, since the manager is 1 to 2 s late.
 const OFF_S: f64 = 1.0;
 
 /// When levels were passed.
@@ -34,7 +34,7 @@ pub struct Levels {
     pub seen: Seen,
     /// What messages call the source.
     pub source: String,
-    /// Seconds between two samples, in the median.
+    /// Seconds between two different counts, in the median: a source may say one count several times.
     pub every_s: f64,
     /// The most that was left.
     pub most: u64,
@@ -101,16 +101,25 @@ pub fn levels(past: &Past, event: &Event, from_us: i64) -> Result<Levels, Levels
     }
     let most = counts.iter().map(|(_, count)| *count).max().unwrap_or(0);
     let late = LATE_S[usize::from(matches!(lane.format, Format::Prometheus))];
+    let every_s = between_changes(&counts);
+    // Single daemons are heard of at any time within these seconds.
+    let usual_s = (every_s / 12.0_f64.sqrt()).max(OFF_S);
     let mut seen = Seen { at_s: Vec::new(), off_s: Vec::new(), late_s: late.1, apart: 0.0 };
     for level in LEVELS {
         let (at_s, off_s) = passed(&counts, level * most as f64, from_us);
         seen.at_s.push(at_s - late.0);
-        seen.off_s.push((off_s * off_s + OFF_S * OFF_S).sqrt());
+        seen.off_s.push((off_s * off_s + usual_s * usual_s).sqrt());
     }
-    let mut apart: Vec<i64> = counts.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
-    apart.sort_unstable();
-    let every_s = apart.get(apart.len() / 2).map_or(0.0, |apart| *apart as f64 / 1e6);
     Ok(Levels { seen, source, every_s, most })
+}
+
+/// Seconds from one count to the next that differs, in the median.
+fn between_changes(counts: &[(i64, u64)]) -> f64 {
+    let changed: Vec<i64> =
+        counts.windows(2).filter(|pair| pair[0].1 != pair[1].1).map(|pair| pair[1].0).collect();
+    let mut apart: Vec<i64> = changed.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    apart.sort_unstable();
+    apart.get(apart.len() / 2).map_or(0.0, |apart| *apart as f64 / 1e6)
 }
 
 /// When a count passed a level for the last time, and by how much that may be off.
@@ -139,5 +148,8 @@ mod tests {
         assert_eq!(at(0.0), 4.5);
         // The planted error: the first time.
         assert!(at(70.0) > 1.0);
+        let stays =
+            [(0, 9), (1_000_000, 9), (5_000_000, 8), (6_000_000, 8), (10_000_000, 7), (15_000_000, 6)];
+        assert_eq!(between_changes(&stays), 5.0);
     }
 }

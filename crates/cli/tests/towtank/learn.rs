@@ -133,3 +133,52 @@ fn what_learn_refuses() {
     assert_eq!(folder.run(&["learn", "local.csv", "--zone", "-08:00"]).code, 0);
     assert_eq!(folder.run(&["learn", "quiet.csv", "local.csv", "--zone", "+01:00"]).code, 0);
 }
+
+/// What a fit needs and does not get, each with the next step.
+#[test]
+fn what_a_fit_refuses() {
+    let folder = Folder::with_cluster("learn-fit");
+    let falling = |from: u64| (0..30).map(move |step| (from + 2 * step, 600_u64.saturating_sub(25 * step)));
+    let rows = |rows: &mut dyn Iterator<Item = (u64, u64)>| -> String {
+        rows.map(|(at, count)| format!("{at},{count},0,\n")).collect()
+    };
+    let one = format!("{HEAD}10,0,0,\n{}", rows(&mut falling(20)));
+    folder.write("one.csv", &one);
+    folder.write("two.csv", format!("{one}{}", rows(&mut falling(200))));
+    folder.write("none.toml", "version = 1\ncolour = \"red\"\n");
+    folder.write("newer.toml", "version = 2\n");
+    let maps = ["--crush-map", "crush.txt", "--osd-dump", "osd_dump.json", "--pg-dump", "pg_dump.json.gz"];
+    let with_maps = |flags: &[&str]| folder.run(&[&["learn"], flags, &maps[..]].concat()).stderr;
+    assert_snapshot!(folder.run(&["learn", "one.csv", "-o", "machines.toml"]), @"");
+    assert_snapshot!(with_maps(&["one.csv"]), @"");
+    assert_snapshot!(with_maps(&["two.csv"]), @"");
+    assert_snapshot!(with_maps(&["one.csv", "--event", "2"]), @"");
+    assert_snapshot!(with_maps(&["one.csv", "--change", "fail osd.99", "--at", "15"]), @"");
+    assert_snapshot!(with_maps(&["one.csv", "--change", "fail osd.3", "--at", "noon"]), @"");
+    assert_snapshot!(with_maps(&["one.csv", "--set", "max_backfills"]), @"");
+    let whatif = |machines: &str| {
+        folder.run(&[&["whatif", "--fail", "osd.3", "--machines", machines], &maps[..]].concat()).stderr
+    };
+    assert_snapshot!(whatif("none.toml"), @"");
+    assert_snapshot!(whatif("newer.toml"), @"");
+    assert_snapshot!(whatif("one.csv"), @"");
+    assert!(
+        folder
+            .run(
+                &[
+                    &["learn", "one.csv", "--change", "fail osd.3", "--at", "15", "-o", "machines.toml"],
+                    &maps[..]
+                ]
+                .concat()
+            )
+            .code
+            == 0
+    );
+    let both =
+        [&["whatif", "--fail", "osd.3", "--machines", "machines.toml", "--start", "2s"], &maps[..]].concat();
+    assert_snapshot!(folder.run(&both).stderr, @"");
+    let other =
+        [&["whatif", "--fail", "osd.3", "--machines", "machines.toml", "--ceph", "18.2.4"], &maps[..]]
+            .concat();
+    assert_snapshot!(folder.run(&other).stdout.lines().take(6).collect::<Vec<_>>().join("\n"), @"");
+}

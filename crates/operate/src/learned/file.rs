@@ -51,7 +51,10 @@ fn check(learned: &Learned) -> Result<(), (String, String)> {
     }
     let count = learned.draws.disk_rate.len();
     if count == 0 || count > ROWS_MAX {
-        return Err(("draws.disk_rate".to_owned(), format!("it has {count} values; 1 to {ROWS_MAX} are read")));
+        return Err((
+            "draws.disk_rate".to_owned(),
+            format!("it has {count} values; 1 to {ROWS_MAX} are read"),
+        ));
     }
     let known: Vec<&str> = learned.constants.all().iter().map(|(name, ..)| *name).collect();
     for (name, row) in learned.draws.all() {

@@ -64,6 +64,14 @@ const SLOTS_FEW: u32 = 16;
 /// Levels of the first half.
 const FIRST: usize = 3;
 
+/// By how much of the whole each time may be off because of what the model leaves out. A choice: where chance
+/// has no part in the order of groups, runs do not scatter at all.
+const LEFT_OUT: f64 = 0.02;
+
+/// What constants of shorter events say of others was off by more than their ranges, where nothing was known
+/// of the settings.
+const SHORT_S: f64 = 20.0;
+
 /// By how many seconds the time of a change may be off that no file says.
 const UNKNOWN_S: f64 = 3_600.0;
 
@@ -81,15 +89,19 @@ const EACH: usize = 2;
 pub fn learn(asked: &Asked<'_>, files: Arc<dyn Files>) -> Result<Learning, Problems> {
     let Happened { changes, at } = done(asked)?;
     let from_us = at.map_or(asked.event.began.by_us, |(at_us, _)| at_us);
-    let Levels { mut seen, source, most, .. } =
-        levels(asked.past, asked.event, from_us).map_err(|error| Problem::new(error.to_string()).hint(error.hint()))?;
+    let Levels { mut seen, source, most, .. } = levels(asked.past, asked.event, from_us)
+        .map_err(|error| Problem::new(error.to_string()).hint(error.hint()))?;
     let off_s = at.map_or(UNKNOWN_S, |(_, off_s)| off_s);
     seen.late_s = (seen.late_s * seen.late_s + off_s * off_s).sqrt();
     seen.apart = BETWEEN_EVENTS;
+    let took_s = seen.at_s.last().copied().unwrap_or(0.0).max(0.0);
+    seen.off_s.iter_mut().for_each(|off_s| *off_s = (*off_s * *off_s + (LEFT_OUT * took_s).powi(2)).sqrt());
     let replay = Replay::of(scenario(asked, &changes), files)?;
     check_cluster(asked, &replay)?;
     let Some(assumed) = replay.assumed() else {
-        return Err(Problem::new("the exports have no devices").hint("give exports from before the event").into());
+        return Err(Problem::new("the exports have no devices")
+            .hint("give exports from before the event")
+            .into());
     };
     let model = |error: StudyError| Problems::from(Problem::new(error.to_string()));
     let usual = replay.course(&Factors::ASSUMED, 0).map_err(model)?;
@@ -222,21 +234,23 @@ impl Machine<'_> {
     }
 
     fn constants(&self, fit: &Fit) -> Fitted {
-        let of = |assumed: f64, found: Found, prior: Prior| constant(assumed, found, prior);
         let pace = fit.constants.get(2);
         let sleeps = self.sleeps();
-        let set = |assumed: f64| Constant { assumed, value: assumed, low: assumed, high: assumed, told: true };
+        let set =
+            |assumed: f64| Constant { assumed, value: assumed, low: assumed, high: assumed, told: true };
         Fitted {
-            disk_rate: of(self.assumed.rate, inverse(fit.constants[0]), RATE),
-            object_cost: of(self.assumed.object, fit.constants[1], OBJECT),
+            disk_rate: constant(self.assumed.rate, inverse(fit.constants[0])),
+            object_cost: constant(self.assumed.object, fit.constants[1]),
             recovery_sleep: sleeps.then(|| {
                 let assumed = self.assumed.sleep;
-                pace.map_or_else(|| set(assumed), |found| of(assumed, *found, SLEEP))
+                pace.map_or_else(|| set(assumed), |found| constant(assumed, *found))
             }),
-            queue_limit: self.assumed.limit.filter(|_| !sleeps).map(|_| {
-                pace.map_or_else(|| set(1.0), |found| of(1.0, inverse(*found), LIMIT))
-            }),
-            start: of(self.first_s, fit.start, START),
+            queue_limit: self
+                .assumed
+                .limit
+                .filter(|_| !sleeps)
+                .map(|_| pace.map_or_else(|| set(1.0), |found| constant(1.0, inverse(*found)))),
+            start: constant(self.first_s, fit.start),
             max_backfills: self.slots().map(|slots| slots_of(slots, &fit.ways)),
         }
     }
@@ -270,11 +284,11 @@ fn rounded(value: f64) -> f64 {
     format!("{value:.3e}").parse().unwrap_or(value)
 }
 
-fn constant(assumed: f64, found: Found, prior: Prior) -> Constant {
+fn constant(assumed: f64, found: Found) -> Constant {
     let assumed = rounded(assumed);
     let [value, low, high] = match found.told {
         true => [found.factor, found.range[0], found.range[1]],
-        false => [1.0, found.range[0].min(1.0 / prior.times), found.range[1].max(prior.times)],
+        false => [1.0, found.range[0].min(1.0), found.range[1].max(1.0)],
     };
     let [value, low, high] = [value, low, high].map(|factor| rounded(assumed * factor));
     Constant { assumed, value, low, high, told: found.told }
@@ -344,6 +358,13 @@ fn doubts(learned: &Learned, (usual, most): (&Course, u64), knows_when: bool) ->
             "no constants explain this event: it differs from all of them by {} times what chance and samples explain. \
              Another change, a restart or a setting may be the reason; all intervals are wider by as much",
             human::digits(times)
+        ));
+    }
+    if learned.event.took_s < SHORT_S {
+        doubts.push(format!(
+            "it took {}, in which the order of groups decides more than the machines: learn from one of {} or more",
+            human::quantity(learned.event.took_s, "s"),
+            human::quantity(SHORT_S, "s")
         ));
     }
     let (jobs, most) = (usual.jobs as f64, most as f64);

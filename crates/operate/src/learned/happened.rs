@@ -55,13 +55,12 @@ pub(super) fn happened(event: &Event) -> Result<Happened, String> {
 /// What was done to a device, if anything moves for it.
 fn act(device: i32, changes: &[&Change]) -> Result<Option<(Span, String)>, String> {
     let first = |is: Is| changes.iter().find(|change| change.is == is).map(|change| change.when);
-    let after = |when: Span, is: Is| {
-        changes.iter().any(|change| change.is == is && change.when.by_us > when.by_us)
-    };
+    let after =
+        |when: Span, is: Is| changes.iter().any(|change| change.is == is && change.when.by_us > when.by_us);
     match (first(Is::Down), first(Is::Out), first(Is::In)) {
-        (_, Some(out), _) if after(out, Is::In) || (first(Is::Down).is_some() && after(out, Is::Up)) => Err(format!(
-            "osd.{device} was marked out and came back: what was copied by then is not known"
-        )),
+        (_, Some(out), _) if after(out, Is::In) || (first(Is::Down).is_some() && after(out, Is::Up)) => {
+            Err(format!("osd.{device} was marked out and came back: what was copied by then is not known"))
+        }
         (Some(_), Some(out), _) => Ok(Some((out, format!("fail osd.{device}")))),
         (None, Some(out), _) => Ok(Some((out, format!("mark-out osd.{device}")))),
         (_, None, Some(within)) => Ok(Some((within, format!("reweight osd.{device}=1")))),

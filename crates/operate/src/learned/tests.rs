@@ -1,6 +1,8 @@
 //! Constants that are learned from events of a real cluster, and of drawn ones.
 
+mod drawn;
 mod events;
+mod wrong;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

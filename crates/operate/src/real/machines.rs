@@ -112,11 +112,7 @@ impl Machines {
     /// The machines of a cluster in one or several states. `asked` has the keys of the user,
     /// `settings` their values with defaults.
     /// Nothing is said of what is assumed of the class that was `learned`.
-    pub fn of(
-        states: &[&Cluster],
-        (asked, learned): (&Keys, Option<&str>),
-        settings: &Settings,
-    ) -> Machines {
+    pub fn of(states: &[&Cluster], (asked, learned): (&Keys, Option<&str>), settings: &Settings) -> Machines {
         let maps: Vec<(&Map, BTreeMap<ItemId, ItemId>)> =
             states.iter().map(|state| (&state.map, parents(&state.map))).collect();
         let above = |osd: ItemId, kind: &str| above(&maps, osd, kind);

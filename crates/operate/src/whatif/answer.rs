@@ -120,8 +120,8 @@ pub fn answer(view: &View<'_>) -> Answer {
         return Answer::of(format!("{what}: {nothing}.")).with_verdict(Some(view.status()));
     }
     let refused = if view.kept.moves.refused.is_empty() { "" } else { REFUSED };
-    let mut answer =
-        Answer::of(format!("{refused}{what}: {}{}.", how_long(view), calibrated(view))).with_verdict(Some(view.status()));
+    let mut answer = Answer::of(format!("{refused}{what}: {}{}.", how_long(view), calibrated(view)))
+        .with_verdict(Some(view.status()));
     // What Ceph refuses has no course.
     answer.course = if refused.is_empty() { course(view, &what) } else { Vec::new() };
     if let Some(paces) = paces(view) {

@@ -81,7 +81,9 @@ pub(crate) fn load(scenario: &Scenario, draft: &Draft) -> Result<Option<Learned>
     let mut problems = Problems::new();
     for key in said(&scenario.keys, draft) {
         let message = format!("`{key}` is set, and `{KEY}` has it too");
-        problems.push(draft.problem(key, message).hint(format!("leave out one of them: `{KEY}` has what was learned")));
+        problems.push(
+            draft.problem(key, message).hint(format!("leave out one of them: `{KEY}` has what was learned")),
+        );
     }
     let mut warnings = Vec::new();
     let read = Reader { draft, warnings: &mut warnings, problems: &mut problems }.read(KEY, learned::read);
@@ -107,7 +109,11 @@ fn said<'a>(keys: &Keys, draft: &Draft) -> impl Iterator<Item = &'a str> {
 }
 
 /// The machines of each row, and what is said of them.
-pub(crate) fn machines(learned: &Learned, real: &real::Ready, staged: &Staged) -> (Vec<Machine>, Calibration) {
+pub(crate) fn machines(
+    learned: &Learned,
+    real: &real::Ready,
+    staged: &Staged,
+) -> (Vec<Machine>, Calibration) {
     let classes = &real.groups.machines.classes;
     let class = classes.iter().position(|class| *class == learned.event.class);
     let calibration = Calibration {
@@ -125,7 +131,8 @@ pub(crate) fn machines(learned: &Learned, real: &real::Ready, staged: &Staged) -
     let known = class.and_then(|class| Some((class, factors::assumed(staged, class)?)));
     let Some((class, assumed)) = known else { return (Vec::new(), calibration) };
     let start = learned.constants.start;
-    let slots = assumed.backfills.filter(|_| real.paced().queue.map(name_of) == learned.event.queue.as_deref());
+    let slots =
+        assumed.backfills.filter(|_| real.paced().queue.map(name_of) == learned.event.queue.as_deref());
     let machine = |(factors, start_s): (Factors, &f64)| {
         let backfills = factors.backfills.filter(|_| slots.is_some());
         let (hardware, limits) = factors::with(staged, class, &Factors { backfills, ..factors });
@@ -150,8 +157,18 @@ fn on(learned: &Learned) -> String {
 /// The day of a time, in words.
 fn day(time: &str) -> Option<String> {
     const MONTHS: [&str; 12] = [
-        "January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
-        "November", "December",
+        "January",
+        "February",
+        "March",
+        "April",
+        "May",
+        "June",
+        "July",
+        "August",
+        "September",
+        "October",
+        "November",
+        "December",
     ];
     let mut parts = time.split('T').next()?.split('-');
     let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);

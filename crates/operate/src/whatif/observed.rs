@@ -179,8 +179,8 @@ pub(super) fn with(
     let exact_objects = ready.exact_objects().max(estimate::exact_usually(&staged.affected));
     let risk = |recovered: &Recovered| risk::of(ready, recovered);
     let drawn = (exact_objects, ready.machines());
-    let drawn = context
-        .within(0.0..ORDERS_SHARE, |context| orders::draw(&recovery, drawn, &risk, context))?;
+    let drawn =
+        context.within(0.0..ORDERS_SHARE, |context| orders::draw(&recovery, drawn, &risk, context))?;
     let (recovery, orders) = match drawn {
         Some((recovery, orders, at_risk)) => (recovery, Some((orders, at_risk))),
         None => (recovery, None),

@@ -80,7 +80,8 @@ impl Replay {
         let staged = &self.ready.staged;
         let (hardware, limits) = factors::with(staged, self.class.0, factors);
         let base = self.ready.real.recovery(staged, &context);
-        let waiting = Waiting { peering: factors::times(base.waiting.peering, factors.start), ..base.waiting };
+        let waiting =
+            Waiting { peering: factors::times(base.waiting.peering, factors.start), ..base.waiting };
         let base =
             Recovery { hardware: &hardware, limits: &limits, waiting, clients: None, quiet: false, ..base };
         let recovery = orders::with_ties(&base, Seed(0).part(draw));
