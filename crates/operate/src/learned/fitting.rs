@@ -1,5 +1,6 @@
 //! Constants of machines from an event: the recovery of `whatif` with other constants, and what was seen.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use towtank_past::fit::{self, Ask, Fit, Fitted as Found, Prior, Question, Seen};
@@ -96,7 +97,8 @@ pub fn learn(asked: &Asked<'_>, files: Arc<dyn Files>) -> Result<Learning, Probl
     seen.apart = BETWEEN_EVENTS;
     let took_s = seen.at_s.last().copied().unwrap_or(0.0).max(0.0);
     seen.off_s.iter_mut().for_each(|off_s| *off_s = (*off_s * *off_s + (LEFT_OUT * took_s).powi(2)).sqrt());
-    let replay = Replay::of(scenario(asked, &changes), files)?;
+    let replay =
+        Replay::of(scenario(asked, &changes), files).map_err(|problems| without_places(&problems))?;
     check_cluster(asked, &replay)?;
     let Some(assumed) = replay.assumed() else {
         return Err(Problem::new("the exports have no devices")
@@ -110,9 +112,10 @@ pub fn learn(asked: &Asked<'_>, files: Arc<dyn Files>) -> Result<Learning, Probl
         let hint = "give exports from before the event, or say what was done: --change 'fail osd.3'";
         return Err(Problem::new(message).hint(hint).into());
     }
+    let mut runs = Runs::new();
     let machine = Machine { replay: &replay, keys: &asked.keys, assumed, first_s: usual.first_s };
-    let half = machine.fit(&seen, FIRST).map_err(model)?;
-    let whole = machine.fit(&seen, LEVELS.len()).map_err(model)?;
+    let half = machine.fit(&seen, FIRST, &mut runs).map_err(model)?;
+    let whole = machine.fit(&seen, LEVELS.len(), &mut runs).map_err(model)?;
     let learned = Learned {
         version: VERSION,
         event: recovery(asked, &replay, (changes, source, from_us), (&seen, &half, &whole)),
@@ -153,6 +156,19 @@ fn scenario(asked: &Asked<'_>, changes: &[String]) -> String {
     text
 }
 
+/// Problems without their places, which are in a text that the user has not written.
+fn without_places(problems: &Problems) -> Problems {
+    let mut all = Problems::new();
+    for problem in problems.iter() {
+        let own = Problem::new(problem.message());
+        all.push(match problem.next_step() {
+            Some(hint) => own.hint(hint),
+            None => own,
+        });
+    }
+    all
+}
+
 /// Refuses exports of another cluster.
 fn check_cluster(asked: &Asked<'_>, replay: &Replay) -> Result<(), Problem> {
     let (Some(kept), Some(maps)) = (&asked.past.fsid, &replay.ready.real.fsid) else { return Ok(()) };
@@ -162,6 +178,9 @@ fn check_cluster(asked: &Asked<'_>, replay: &Replay) -> Result<(), Problem> {
     let message = format!("the exports are of the cluster {maps}, and the files of the event of {kept}");
     Err(Problem::new(message).hint("give the report of this cluster from before the event"))
 }
+
+/// Runs that were made, by way, draw and factors: the first ones of each fit are the same.
+type Runs = BTreeMap<(usize, u32, Vec<u64>), Vec<f64>>;
 
 /// A recovery with constants that are to be found.
 struct Machine<'a> {
@@ -214,7 +233,7 @@ impl Machine<'_> {
         self.assumed.backfills.filter(|slots| *slots <= SLOTS_FEW)
     }
 
-    fn fit(&self, seen: &Seen, levels: usize) -> Result<Fit, StudyError> {
+    fn fit(&self, seen: &Seen, levels: usize, runs: &mut Runs) -> Result<Fit, StudyError> {
         let ways: Vec<f64> = match self.slots() {
             Some(_) if !self.says("max_backfills") => SLOTS.iter().map(|(_, share)| *share).collect(),
             _ => vec![1.0],
@@ -228,8 +247,15 @@ impl Machine<'_> {
             seed: Seed(0),
         };
         fit::fit(&question, |ask: Ask<'_>| {
+            let bits = ask.factors.iter().map(|factor| factor.to_bits()).collect();
+            let run = (ask.way, ask.draw, bits);
+            if let Some(times) = runs.get(&run) {
+                return Ok(times.clone());
+            }
             let course = self.replay.course(&self.factors(ask.factors, ask.way), ask.draw)?;
-            Ok(LEVELS.iter().map(|share| course.left(*share)).collect())
+            let times: Vec<f64> = LEVELS.iter().map(|share| course.left(*share)).collect();
+            runs.insert(run, times.clone());
+            Ok(times)
         })
     }
 

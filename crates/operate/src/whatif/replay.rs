@@ -20,7 +20,7 @@ use crate::real::factors::{self, Constants, Factors};
 use crate::release::Paced;
 
 /// A run has about so many objects: a fit makes hundreds of runs, and is to take seconds.
-const OBJECTS: usize = 20_000;
+const OBJECTS: usize = 5_000;
 
 /// A group keeps at least so many objects on average.
 const OF_A_GROUP: usize = 10;

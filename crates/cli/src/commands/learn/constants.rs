@@ -83,8 +83,7 @@ fn one<'a>(flags: &Learn, events: &'a [Event]) -> Result<&'a Event, Problem> {
         (None, events) => Err(Problem::new(format!("there are {} events", events.len()))
             .hint("say which one with --event 1, or give files of one")),
         (Some(number), events) => events.get(number.wrapping_sub(1)).ok_or_else(|| {
-            Problem::new(format!("--event is {number}, and there are {}", events.len()))
-                .hint("they count from 1")
+            Problem::new(format!("--event is {number}, of {} in all", events.len())).hint("they count from 1")
         }),
     }
 }

@@ -171,9 +171,9 @@ fn one_event_predicts_the_others() {
     assert!(error <= 0.15 && held >= 0.75, "{error} {held}");
 }
 
-/// The same where nothing is known of the settings.
+/// The same where nothing is known of the settings: ranges are wider, and m7, of 8 s, says least of others.
 #[test]
 fn one_event_predicts_the_others_without_settings() {
     let [error, half, held] = judged(false);
-    assert!(error <= 1.0 && half <= 1.0 && held >= 0.1, "{error} {half} {held}");
+    assert!(error <= 0.2 && half <= 0.3 && held >= 0.65, "{error} {half} {held}");
 }
