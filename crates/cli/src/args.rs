@@ -330,8 +330,8 @@ pub struct Learn {
     /// The zone of times that files give without one, such as +01:00 or Z
     #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
     pub zone: Option<Zone>,
-    /// A report from before the event (`ceph report`), to fit the constants of the machines to it; left out: the
-    /// last one from before it among the files
+    /// A report from before the event (`ceph report`), to fit the constants of the machines to it; left out:
+    /// the last one from before it among the files
     #[arg(long, value_name = "FILE", help_heading = FITTING)]
     pub report: Option<PathBuf>,
     /// The CRUSH map from before the event, in place of that of the report

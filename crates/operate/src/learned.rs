@@ -1,25 +1,17 @@
 //! What is learned of machines from a recovery that happened: their constants, each with an interval, and how
 //! well they explain it. `towtank learn` writes it, and `whatif` uses it in place of what is assumed.
 //!
-//! - `happened`: what `whatif` is to run again, from what became of devices;
-//! - `fitting`: the fit of `towtank_past` to a recovery of `whatif`;
 //! - `file`: the file, read.
 
 mod file;
-mod fitting;
-mod happened;
-#[cfg(test)]
-mod tests;
 
 use serde::{Deserialize, Serialize};
+use towtank_recovery::queue::Queue;
 
-pub use self::file::read;
-pub(crate) use self::fitting::name_of;
-pub use self::fitting::{Asked, Learning, learn};
-use crate::real::factors::{Constants, Factors};
+pub(crate) use self::file::read;
 
 /// The version of the file that is written, and the only one that is read.
-pub const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 1;
 
 /// What is learned of machines.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,7 +24,7 @@ pub struct Learned {
     /// The constants.
     pub constants: Fitted,
     /// Constants that explain the recovery as well as each other, one of each row with the same number: what
-    /// is not told apart goes together.
+    /// is not known apart goes together.
     pub draws: Rows,
 }
 
@@ -99,14 +91,14 @@ pub struct Fitted {
 pub struct Constant {
     /// What is assumed without this file.
     pub assumed: f64,
-    /// What was found; what is assumed where that cannot be told.
+    /// What was found; what is assumed where that cannot be known.
     pub value: f64,
     /// The lower end of nine tenths of what it may be.
     pub low: f64,
     /// The upper end.
     pub high: f64,
     /// Whether the recovery tells it.
-    pub told: bool,
+    pub known: bool,
 }
 
 /// Rows of constants.
@@ -161,32 +153,22 @@ impl Rows {
 }
 
 impl Learned {
-    /// The constants of each row, as factors of what is assumed now.
-    pub(crate) fn factors(&self, assumed: &Constants) -> Vec<Factors> {
-        let Rows { disk_rate, object_cost, recovery_sleep, queue_limit, start, max_backfills } = &self.draws;
-        let over = |row: &[f64], at: usize, of: f64| match row.get(at) {
-            Some(value) if of > 0.0 => value / of,
-            _ => 1.0,
-        };
-        let one = |at: usize| Factors {
-            rate: over(disk_rate, at, assumed.rate),
-            object: over(object_cost, at, assumed.object),
-            sleep: over(recovery_sleep, at, assumed.sleep),
-            limit: over(queue_limit, at, 1.0),
-            start: over(start, at, self.constants.start.assumed),
-            backfills: max_backfills.get(at).map(|count| *count as u32),
-        };
-        (0..disk_rate.len()).map(one).collect()
-    }
-
     /// The file, with what its parts mean.
     #[must_use]
     pub fn text(&self) -> String {
         let body = toml::to_string(self).expect("all of it can be written");
         format!(
             "# What `towtank learn` found of these machines: `towtank whatif --machines` uses it in place of typical values.\n\
-             # value: what was found, or what is assumed where told = false; low and high: nine tenths of what it may be.\n\
+             # value: what was found, or what is assumed where known = false; low and high: nine tenths of what it may be.\n\
              # Seconds, and bytes per second. The columns of [draws] belong together.\n{body}"
         )
+    }
+}
+
+/// The name of a queue, as in `osd_op_queue`.
+pub(crate) const fn name_of(queue: Queue) -> &'static str {
+    match queue {
+        Queue::Wpq => "wpq",
+        Queue::Mclock => "mclock",
     }
 }

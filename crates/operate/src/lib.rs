@@ -18,6 +18,7 @@ mod exports;
 mod features;
 mod flags;
 pub mod learned;
+pub mod learning;
 mod names;
 pub mod preview;
 mod real;

@@ -12,7 +12,7 @@
 //! - `case`: the cluster before, after, and in the end;
 //! - `stages`: the map over time, with devices that are down and are marked out;
 //! - `later`: later changes, and devices that come back;
-//! - `calibrated`: machines whose constants were learned from a recovery;
+//! - `calibrated`: what was learned of the machines, read;
 //! - `orders`: drawn orders of groups; `speeds`: slower and faster disks;
 //! - `exposure`: what further failures would lose; `risk`: the same in other orders and with slower disks;
 //!   `unavailable`: what waits for devices that are down; `halted`: what flags stop; `waits`: what keeps in

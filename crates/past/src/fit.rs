@@ -1,10 +1,10 @@
-//! Constants of a model from what was seen of one event: each with an interval, and whether it can be told at
-//! all.
+//! Constants of a model from what was seen of one event: each with an interval, and whether it can be known.
 //!
 //! The model is a function of the constants and of a number that stands for chance. What it says are times:
-//! when so much was left. Constants are factors of what is assumed of them, by which a part of the times grows
-//! (of a rate, its inverse), and before anything is seen their logarithms are normal about that ([`Prior`]). The fit is the distribution that remains (Bayes): a constant
-//! that what was seen says nothing of keeps its wide interval.
+//! when so much was left. Constants are factors of what is assumed of them, with which a part of the times
+//! grows (of a rate, its inverse), and before anything is seen their logarithms are normal about that
+//! ([`Prior`]). The fit is the distribution that remains (Bayes): a constant that what was seen says nothing
+//! of keeps its wide interval.
 //!
 //! 1. The model is run at drawn constants, with another number for chance each time, and a sum is
 //!    fitted to what it says ([`emulator`]). Then again where the constants are likely by then.
@@ -73,7 +73,7 @@ pub struct Question<'a> {
     pub ways: &'a [f64],
     /// What was seen.
     pub seen: &'a Seen,
-    /// So many levels, from the first, are fitted to; the others are foretold.
+    /// So many levels, from the first, are fitted to; the others are predicted.
     pub levels: usize,
     /// Of all draws.
     pub seed: Seed,
@@ -98,7 +98,7 @@ pub struct Fitted {
     /// The ends of nine tenths of what it may be.
     pub range: [f64; 2],
     /// Whether what was seen tells it: else its interval is mainly that from before.
-    pub told: bool,
+    pub known: bool,
 }
 
 /// Constants that explain what was seen.
@@ -143,9 +143,9 @@ const MISFIT: f64 = 3.0;
 /// How many draws there are of a fit.
 const DRAWS: usize = 65;
 
-/// A constant is told if its logarithm is known so much better than before, as a share of the standard
+/// A constant is known if its logarithm is known so much better than before, as a share of the standard
 /// deviation. A choice.
-const TOLD: f64 = 0.7;
+const KNOWN_BETTER: f64 = 0.7;
 
 /// How much further apart constants are drawn for the next round than what remains likely.
 const WIDER: f64 = 1.5;
@@ -269,7 +269,7 @@ fn fitted_of(mut values: Vec<(f64, f64)>, prior: Prior) -> Fitted {
         });
         prior.factor(at.or(values.last()).map_or(0.0, |(value, _)| *value))
     };
-    Fitted { factor: below(0.5), range: [below(0.05), below(0.95)], told: off.sqrt() < TOLD }
+    Fitted { factor: below(0.5), range: [below(0.05), below(0.95)], known: off.sqrt() < KNOWN_BETTER }
 }
 
 /// So many places, each as often as its weight says: evenly spaced along the sum of the weights.

@@ -59,7 +59,7 @@ fn check(learned: &Learned) -> Result<(), (String, String)> {
     let known: Vec<&str> = learned.constants.all().iter().map(|(name, ..)| *name).collect();
     for (name, row) in learned.draws.all() {
         let key = format!("draws.{name}");
-        if known.contains(&name) != !row.is_empty() {
+        if known.contains(&name) == row.is_empty() {
             return Err((key, "it is there, and the constant is not, or the other way round".to_owned()));
         }
         if !row.is_empty() && row.len() != count {

@@ -5,12 +5,11 @@ use towtank_rebuild::hardware::Hardware;
 use towtank_rebuild::model::{Limits, Pace, Throttle};
 use towtank_units::{Rate, SimSpan};
 
-use super::Staged;
 use super::machines::Machines;
 
 /// Factors of what is assumed of the disks of one class, and of what all of them share.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Factors {
+pub(crate) struct Factors {
     /// Bytes per second, read and written.
     pub rate: f64,
     /// Time of an object besides its bytes and the sleep: seeks, overheads, and Ceph's own work.
@@ -27,7 +26,7 @@ pub struct Factors {
 
 impl Factors {
     /// All as assumed.
-    pub const ASSUMED: Factors =
+    pub(crate) const ASSUMED: Factors =
         Factors { rate: 1.0, object: 1.0, sleep: 1.0, limit: 1.0, start: 1.0, backfills: None };
 }
 
@@ -52,14 +51,12 @@ pub(crate) fn times(span: SimSpan, factor: f64) -> SimSpan {
 }
 
 /// What is assumed of a class.
-pub(crate) fn assumed(staged: &Staged, class: usize) -> Option<Constants> {
-    let hardware = &staged.hardware;
+pub(crate) fn assumed((hardware, limits): (&Hardware, &Limits), class: usize) -> Option<Constants> {
     let device = (0..hardware.devices()).map(towtank_rebuild::plan::DeviceId);
     let device = device.into_iter().find(|device| hardware.class_of(*device) == class)?;
     let disk = hardware.disk(device).spec();
     let seek = disk.seeks.first().map_or(SimSpan::ZERO, |row| row.read.saturating_add(row.write));
     let overheads = disk.read_overhead.saturating_add(disk.write_overhead);
-    let limits = &staged.limits;
     let throttle = limits.queues.as_ref().and_then(|queues| queues.throttles.get(class));
     Some(Constants {
         rate: disk.write.bytes_per_second() as f64,
@@ -83,12 +80,16 @@ pub(crate) fn main_class(machines: &Machines) -> (usize, &'static str) {
 }
 
 /// The machines and limits with the factors for a class of disks.
-pub(crate) fn with(staged: &Staged, class: usize, factors: &Factors) -> (Hardware, Limits) {
-    let hardware = staged.hardware.with_disks(|of, spec| match of == class {
+pub(crate) fn with(
+    (hardware, limits): (&Hardware, &Limits),
+    class: usize,
+    factors: &Factors,
+) -> (Hardware, Limits) {
+    let hardware = hardware.with_disks(|of, spec| match of == class {
         true => disk(spec, factors),
         false => spec.clone(),
     });
-    let mut limits = staged.limits.clone();
+    let mut limits = limits.clone();
     limits.job_cost = times(limits.job_cost, factors.object);
     if let Some(pace) = limits.paces.get_mut(class) {
         *pace = Pace { sleep: times(pace.sleep, factors.sleep), ..*pace };

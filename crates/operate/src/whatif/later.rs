@@ -30,10 +30,11 @@ use towtank_recovery::settings::{AFTER_BOOT, AFTER_MAP, PEERING};
 pub fn add(
     staged: &mut Staged,
     (asked, times): (&Asked, &[SimSpan]),
-    (scenario, starts, asks): (&Scenario, Starts, bool),
+    (scenario, starts): (&Scenario, Starts),
     (real, flags): (&real::Ready, &ClusterFlags),
     draft: &Draft,
 ) -> Result<Added, Problems> {
+    let asks = starts.asks;
     let returns = returns(asked, real, &staged.struck, draft, &mut staged.warnings)?;
     let after = |usual: SimSpan| if asks { starts.after(usual) } else { SimSpan::ZERO };
     let start = if asked.fails_at_once() { SimSpan::ZERO } else { after(AFTER_MAP) };
@@ -91,9 +92,9 @@ pub fn add(
 /// Adds the steps in which the manager changes `pgp_num`. Times of the recovery count from `begins`.
 pub(super) fn add_steps(
     staged: &mut Staged,
-    way: &Way,
-    times: &[SimSpan],
-    (scenario, starts, begins): (&Scenario, Starts, SimSpan),
+    (way, times): (&Way, &[SimSpan]),
+    (scenario, starts): (&Scenario, Starts),
+    begins: SimSpan,
     cluster: &Cluster,
 ) {
     let lag = starts.after(AFTER_MAP);

@@ -14,8 +14,8 @@ use towtank_study::{RunContext, StudyError};
 
 use towtank_recovery::running;
 
-use super::calibrated::Machine;
 use super::exposure::{AtRisk, Risk};
+use crate::real::calibrated::Machine;
 
 /// How many orders are drawn: an odd number, so that one of them has the median time.
 pub(super) const DRAWN: usize = 17;
@@ -33,12 +33,12 @@ const OF_A_GROUP: usize = 20;
 const OF_A_GROUP_LEAST: usize = 5;
 
 /// How far apart the times of two recoveries are that have the same constants and the same order: a standard
-/// deviation, as a share. Objects of one real cluster came 0.108 s apart in one event and 0.139 s in another,
-/// when its machine did other things: 12.5 % from the middle on either side, taken for nine tenths of a normal
-/// distribution.
+/// deviation, as a share. Objects of one real cluster came 0.108 s apart in one event, and 0.139 s in another
+/// when its machine did other things: 12.5 % from the middle on either side, taken for nine tenths of a
+/// normal distribution.
 pub(crate) const BETWEEN_EVENTS: f64 = 0.08;
 
-/// Nine points with equal parts of a normal distribution between them.
+/// Points of a normal distribution with a ninth of it around each.
 const PARTS: [f64; 9] = [-1.593, -0.967, -0.589, -0.282, 0.0, 0.282, 0.589, 0.967, 1.593];
 
 /// The times of the drawn orders.
@@ -54,7 +54,8 @@ pub struct Orders {
 }
 
 /// Draws orders, of calibrated machines one with each: the recovery with the median time, how the others
-/// differ, and what is at risk in them. None where chance has no part in the order, little is copied, or the user stopped it.
+/// differ, and what is at risk in them. None where chance has no part in the order, little is copied, or the
+/// user stopped it.
 ///
 /// # Errors
 /// When the model fails.

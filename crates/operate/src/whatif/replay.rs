@@ -50,24 +50,24 @@ impl Replay {
     ///
     /// # Errors
     /// Each problem of the scenario.
-    pub fn of(scenario: String, files: Arc<dyn Files>) -> Result<Replay, Problems> {
+    pub(crate) fn of(scenario: String, files: Arc<dyn Files>) -> Result<Replay, Problems> {
         let ready = time_alone::ready(scenario, files)?;
         let class = factors::main_class(&ready.real.groups.machines);
         Ok(Replay { ready, class })
     }
 
     /// The name of the class of disks whose constants are changed.
-    pub fn class(&self) -> &'static str {
+    pub(crate) fn class(&self) -> &'static str {
         self.class.1
     }
 
     /// What is assumed of it.
-    pub fn assumed(&self) -> Option<Constants> {
-        factors::assumed(&self.ready.staged, self.class.0)
+    pub(crate) fn assumed(&self) -> Option<Constants> {
+        factors::assumed((&self.ready.staged.hardware, &self.ready.staged.limits), self.class.0)
     }
 
     /// The release, and the queue of its daemons.
-    pub fn paced(&self) -> Paced {
+    pub(crate) fn paced(&self) -> Paced {
         self.ready.real.paced()
     }
 
@@ -75,10 +75,10 @@ impl Replay {
     ///
     /// # Errors
     /// When the model fails.
-    pub fn course(&self, factors: &Factors, draw: u32) -> Result<Course, StudyError> {
+    pub(crate) fn course(&self, factors: &Factors, draw: u32) -> Result<Course, StudyError> {
         let context = RunContext::alone(Seed(0), 0);
         let staged = &self.ready.staged;
-        let (hardware, limits) = factors::with(staged, self.class.0, factors);
+        let (hardware, limits) = factors::with((&staged.hardware, &staged.limits), self.class.0, factors);
         let base = self.ready.real.recovery(staged, &context);
         let waiting =
             Waiting { peering: factors::times(base.waiting.peering, factors.start), ..base.waiting };

@@ -24,7 +24,7 @@ impl Cholesky {
     }
 
     /// The same, with as much added to the diagonal as it takes.
-    pub fn of_nearly(matrix: &[Vec<f64>]) -> Cholesky {
+    pub(super) fn of_nearly(matrix: &[Vec<f64>]) -> Cholesky {
         let most = (0..matrix.len()).map(|at| matrix[at][at].abs()).fold(0.0, f64::max);
         let mut more = 0.0;
         loop {
@@ -38,7 +38,7 @@ impl Cholesky {
     }
 
     /// The vector that the triangle makes this one of.
-    pub fn forward(&self, of: &[f64]) -> Vec<f64> {
+    pub(super) fn forward(&self, of: &[f64]) -> Vec<f64> {
         let mut solved: Vec<f64> = Vec::with_capacity(of.len());
         for (row, value) in self.0.iter().zip(of) {
             let sum: f64 = row.iter().zip(&solved).map(|(one, other)| one * other).sum();
@@ -68,7 +68,7 @@ impl Cholesky {
     }
 
     /// The logarithm of the determinant of the whole matrix.
-    pub fn log_determinant(&self) -> f64 {
+    pub(super) fn log_determinant(&self) -> f64 {
         self.0.iter().enumerate().map(|(at, row)| 2.0 * libm::log(row[at])).sum()
     }
 

@@ -81,12 +81,12 @@ impl<'a> Posterior<'a> {
     }
 
     /// By how many times what is expected what was seen differs from what is said.
-    pub fn misfit(&self, place: &[f64]) -> f64 {
+    pub(super) fn misfit(&self, place: &[f64]) -> f64 {
         self.distance(place).0 / self.question.levels as f64
     }
 
     /// Draws constants about the likeliest ones; again about those that were drawn where few of them count.
-    pub fn weighed(&self, normals: &mut Normals) -> Weighed {
+    pub(super) fn weighed(&self, normals: &mut Normals) -> Weighed {
         let size = self.question.priors.len() + 1;
         let likeliest = self.likeliest(size);
         let (mut center, mut shape) = (likeliest.clone(), self.shape(&likeliest));
@@ -150,17 +150,20 @@ impl<'a> Posterior<'a> {
             self.unlikeliness(&place)
         };
         let middle = at(&[]);
-        let mut curves = vec![vec![0.0; size]; size];
-        for one in 0..size {
-            let own = at(&[(one, STEP)]) - 2.0 * middle + at(&[(one, -STEP)]);
-            curves[one][one] = (own / (STEP * STEP)).max(0.5);
-            for other in 0..one {
-                let both = [(STEP, STEP), (-STEP, -STEP), (STEP, -STEP), (-STEP, STEP)]
-                    .map(|(by, also)| at(&[(one, by), (other, also)]));
-                let mixed = (both[0] + both[1] - both[2] - both[3]) / (4.0 * STEP * STEP);
-                (curves[one][other], curves[other][one]) = (mixed, mixed);
-            }
-        }
+        let own = |one: usize| {
+            let curve = at(&[(one, STEP)]) - 2.0 * middle + at(&[(one, -STEP)]);
+            (curve / (STEP * STEP)).max(0.5)
+        };
+        let mixed = |one: usize, other: usize| {
+            let both = [(STEP, STEP), (-STEP, -STEP), (STEP, -STEP), (-STEP, STEP)]
+                .map(|(by, also)| at(&[(one, by), (other, also)]));
+            (both[0] + both[1] - both[2] - both[3]) / (4.0 * STEP * STEP)
+        };
+        let curve = |one: usize, other: usize| {
+            if one == other { own(one) } else { mixed(one.max(other), one.min(other)) }
+        };
+        let curves: Vec<Vec<f64>> =
+            (0..size).map(|one| (0..size).map(|other| curve(one, other)).collect()).collect();
         let curved = Cholesky::of_nearly(&curves);
         Cholesky::of_nearly(&curved.inverse())
     }
@@ -186,7 +189,7 @@ fn moments(places: &[(Vec<f64>, f64)]) -> (Vec<f64>, Cholesky) {
 
 impl Weighed {
     /// Whether they are where the runs are that the emulator knows.
-    pub fn lies_within(&self, emulator: &Emulator) -> bool {
+    pub(super) fn lies_within(&self, emulator: &Emulator) -> bool {
         let mean = |at: usize| self.places.iter().map(|(place, weight)| place[at] * weight).sum::<f64>();
         (0..emulator.center.len()).all(|at| {
             let mean = mean(at);

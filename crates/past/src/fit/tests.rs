@@ -101,11 +101,11 @@ fn constants_lie_in_their_intervals_as_often_as_said() {
 }
 
 #[test]
-fn what_cannot_be_told_keeps_its_interval() {
-    let told =
-        |parts| fitted(parts, &event(parts, 3).0).constants.iter().map(|one| one.told).collect::<Vec<_>>();
-    assert_eq!(told(Parts([60.0, 0.0, 0.0])), [true, false, false]);
-    assert_eq!(told(Parts([0.0, 0.0, 60.0])), [false, false, true]);
+fn what_cannot_be_known_keeps_its_interval() {
+    let known =
+        |parts| fitted(parts, &event(parts, 3).0).constants.iter().map(|one| one.known).collect::<Vec<_>>();
+    assert_eq!(known(Parts([60.0, 0.0, 0.0])), [true, false, false]);
+    assert_eq!(known(Parts([0.0, 0.0, 60.0])), [false, false, true]);
     let parts = Parts([60.0, 0.0, 0.0]);
     let rate = fitted(parts, &event(parts, 3).0).constants[2];
     assert!(rate.range[0] < 0.45 && rate.range[1] > 2.2, "{rate:?}");
@@ -125,7 +125,7 @@ fn what_no_constants_explain_is_said() {
     assert!(wide(&found) > wide(&fitted(parts, &seen)));
 }
 
-/// The way in which the model is set up is told where it matters.
+/// The way in which the model is set up is known where it matters.
 #[test]
 fn ways_are_as_likely_as_they_explain() {
     let parts = Parts([40.0, 0.0, 0.0]);

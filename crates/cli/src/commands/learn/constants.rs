@@ -6,7 +6,8 @@ use std::sync::Arc;
 use towtank::Trouble;
 use towtank_campaign::Inputs;
 use towtank_imports::past::{Format, microseconds};
-use towtank_operate::learned::{Asked, Constant, Learned, Learning, learn};
+use towtank_operate::learned::{Constant, Learned};
+use towtank_operate::learning::{Asked, Learning, learn};
 use towtank_past::{Event, Past, Source as Kept};
 use towtank_report::human;
 use towtank_scenario::{Files, Problem};
@@ -184,7 +185,7 @@ fn text(learned: &Learned, doubts: &[String], flags: &Learn) -> String {
 }
 
 fn of_constant(constant: Constant, unit: &str) -> String {
-    let Constant { value, low, high, told, .. } = constant;
+    let Constant { value, low, high, known, .. } = constant;
     let shown = |value: f64| match unit {
         "" => human::digits(value),
         "times" => format!("{} times that of the profile", human::digits(value)),
@@ -194,9 +195,9 @@ fn of_constant(constant: Constant, unit: &str) -> String {
         "" | "times" => format!("{} to {}", human::digits(low), human::digits(high)),
         unit => human::range(low, high, unit),
     };
-    match told {
+    match known {
         true if low == high => shown(value),
         true => format!("{} ({range})", shown(value)),
-        false => format!("{} ({range}): cannot be told, so this is what is assumed", shown(value)),
+        false => format!("{} ({range}): cannot be known, so this is what is assumed", shown(value)),
     }
 }

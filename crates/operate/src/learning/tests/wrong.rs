@@ -79,7 +79,7 @@ fn the_file_is_read_as_it_was_written_or_refused() {
         .unwrap()
         .learned;
     let text = learned.text();
-    let again = |text: &str| super::super::read(File { name: "machines.toml", bytes: text.as_bytes() });
+    let again = |text: &str| crate::learned::read(File { name: "machines.toml", bytes: text.as_bytes() });
     assert_eq!(again(&text).unwrap().value, learned);
     let wrong = |from: &str, to: &str| {
         assert!(text.contains(from), "{from}");
@@ -92,8 +92,8 @@ fn the_file_is_read_as_it_was_written_or_refused() {
     assert_eq!(wrong("version = 1\n", ""), "`machines.toml`: `version`: it has none");
     let odd = wrong("version = 1", "version = 1\ncolour = 3");
     assert!(odd.starts_with("`machines.toml`: line 5: unknown field `colour`"), "{odd}");
-    let odd = wrong("\ntold =", "\ntolled =");
-    assert!(odd.contains("unknown field `tolled`"), "{odd}");
+    let odd = wrong("\nknown =", "\nknow =");
+    assert!(odd.contains("unknown field `know`"), "{odd}");
     assert!(wrong("value = ", "value = -").contains("is not above 0"));
     assert!(wrong("start = [", "start = [1.0, ").contains("`draws.start`: it has 34 values"));
     assert!(again("").is_err() && again("version = 1").is_err());

@@ -138,8 +138,8 @@ fn judged(knows_settings: bool) -> [f64; 3] {
             "{}: took {took_s}, {predicted_s} by its first half, {error_after} off, {error_within} in all",
             event.name
         );
-        for (name, _, Constant { assumed, value, low, high, told }) in learned.constants.all() {
-            println!("   {name:<15} {value} ({low} to {high}), assumed {assumed}, told {told}");
+        for (name, _, Constant { assumed, value, low, high, known }) in learned.constants.all() {
+            println!("   {name:<15} {value} ({low} to {high}), assumed {assumed}, known {known}");
         }
         doubts.iter().for_each(|doubt| println!("   {doubt}"));
         let mut own = Judged::default();

@@ -1,18 +1,23 @@
 //! Constants of machines from an event: the recovery of `whatif` with other constants, and what was seen.
+//!
+//! - `happened`: what `whatif` is to run again, from what became of devices.
+
+mod happened;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use towtank_past::fit::{self, Ask, Fit, Fitted as Found, Prior, Question, Seen};
 use towtank_past::{Event, LEVELS, Levels, Past, levels, shown};
-use towtank_recovery::queue::Queue;
 use towtank_report::human;
 use towtank_scenario::{Files, Problem, Problems};
 use towtank_streams::Seed;
 use towtank_study::StudyError;
 
-use super::happened::{Happened, happened};
-use super::{Constant, Fitted, Learned, Recovery, Rows, VERSION};
+use self::happened::{Happened, happened};
+use crate::learned::{Constant, Fitted, Learned, Recovery, Rows, VERSION, name_of};
 use crate::real::factors::{Constants, Factors};
 use crate::whatif::orders::BETWEEN_EVENTS;
 use crate::whatif::replay::{Course, Replay};
@@ -116,9 +121,11 @@ pub fn learn(asked: &Asked<'_>, files: Arc<dyn Files>) -> Result<Learning, Probl
     let machine = Machine { replay: &replay, keys: &asked.keys, assumed, first_s: usual.first_s };
     let half = machine.fit(&seen, FIRST, &mut runs).map_err(model)?;
     let whole = machine.fit(&seen, LEVELS.len(), &mut runs).map_err(model)?;
+    let fits = Fits { seen: &seen, half: &half, whole: &whole };
+    let event = fits.recovery(asked, &replay, changes);
     let learned = Learned {
         version: VERSION,
-        event: recovery(asked, &replay, (changes, source, from_us), (&seen, &half, &whole)),
+        event: Recovery { source, began: shown(asked.past.clock, from_us), ..event },
         constants: machine.constants(&whole),
         draws: machine.rows(&whole),
     };
@@ -263,7 +270,7 @@ impl Machine<'_> {
         let pace = fit.constants.get(2);
         let sleeps = self.sleeps();
         let set =
-            |assumed: f64| Constant { assumed, value: assumed, low: assumed, high: assumed, told: true };
+            |assumed: f64| Constant { assumed, value: assumed, low: assumed, high: assumed, known: true };
         Fitted {
             disk_rate: constant(self.assumed.rate, inverse(fit.constants[0])),
             object_cost: constant(self.assumed.object, fit.constants[1]),
@@ -312,67 +319,65 @@ fn rounded(value: f64) -> f64 {
 
 fn constant(assumed: f64, found: Found) -> Constant {
     let assumed = rounded(assumed);
-    let [value, low, high] = match found.told {
+    let [value, low, high] = match found.known {
         true => [found.factor, found.range[0], found.range[1]],
         false => [1.0, found.range[0].min(1.0), found.range[1].max(1.0)],
     };
     let [value, low, high] = [value, low, high].map(|factor| rounded(assumed * factor));
-    Constant { assumed, value, low, high, told: found.told }
+    Constant { assumed, value, low, high, known: found.known }
 }
 
 /// The same of a rate.
 fn inverse(found: Found) -> Found {
     let [low, high] = found.range;
-    Found { factor: 1.0 / found.factor, range: [1.0 / high, 1.0 / low], told: found.told }
+    Found { factor: 1.0 / found.factor, range: [1.0 / high, 1.0 / low], known: found.known }
 }
 
-/// The slots: told where nine tenths are for one number.
+/// The slots: known where nine tenths are for one number.
 fn slots_of(assumed: u32, ways: &[f64]) -> Constant {
     let number = |way: usize| f64::from(assumed.saturating_mul(SLOTS[way].0));
     let best = (0..ways.len()).max_by(|one, other| ways[*one].total_cmp(&ways[*other])).unwrap_or(0);
-    let told = ways.len() == 1 || ways[best] >= 0.95;
+    let known = ways.len() == 1 || ways[best] >= 0.95;
     let likely: Vec<f64> = (0..ways.len()).filter(|way| ways[*way] >= 0.02).map(number).collect();
     let ends = [likely.first(), likely.last()].map(|end| end.copied().unwrap_or(number(0)));
-    let value = if told { number(best) } else { number(0) };
-    let [low, high] = if told { [value; 2] } else { [ends[0].min(value), ends[1].max(value)] };
-    Constant { assumed: f64::from(assumed), value, low, high, told }
+    let value = if known { number(best) } else { number(0) };
+    let [low, high] = if known { [value; 2] } else { [ends[0].min(value), ends[1].max(value)] };
+    Constant { assumed: f64::from(assumed), value, low, high, known }
 }
 
-fn recovery(
-    asked: &Asked<'_>,
-    replay: &Replay,
-    (changes, source, from_us): (Vec<String>, String, i64),
-    (seen, half, whole): (&Seen, &Fit, &Fit),
-) -> Recovery {
-    let paced = replay.paced();
-    let last = LEVELS.len() - 1;
-    let took_s = seen.at_s[last].max(0.1);
-    let off = |fit: &Fit, from: usize| {
-        let sum: f64 = (from..=last).map(|level| (fit.said_s[level] - seen.at_s[level]).abs()).sum();
-        rounded(sum / (last + 1 - from) as f64 / took_s)
-    };
-    Recovery {
-        cluster: asked.past.fsid.clone().or_else(|| replay.ready.real.fsid.clone()),
-        release: paced.release.map(|release| release.0.to_string()),
-        queue: paced.queue.map(|queue| name_of(queue).to_owned()),
-        class: replay.class().to_owned(),
-        changes,
-        began: shown(asked.past.clock, from_us),
-        files: asked.files.clone(),
-        source,
-        predicted_s: rounded(half.said_s[last]),
-        took_s: rounded(took_s),
-        error_after: off(half, FIRST),
-        error_within: off(whole, 0),
-        unexplained: whole.unexplained.map(rounded),
-    }
+/// Fits to the first half and to the whole, and what was seen.
+struct Fits<'a> {
+    seen: &'a Seen,
+    half: &'a Fit,
+    whole: &'a Fit,
 }
 
-/// The name of a queue, as in `osd_op_queue`.
-pub(crate) const fn name_of(queue: Queue) -> &'static str {
-    match queue {
-        Queue::Wpq => "wpq",
-        Queue::Mclock => "mclock",
+impl Fits<'_> {
+    /// The recovery, without when it began and the source.
+    fn recovery(&self, asked: &Asked<'_>, replay: &Replay, changes: Vec<String>) -> Recovery {
+        let Fits { seen, half, whole } = self;
+        let paced = replay.paced();
+        let last = LEVELS.len() - 1;
+        let took_s = seen.at_s[last].max(0.1);
+        let off = |fit: &Fit, from: usize| {
+            let sum: f64 = (from..=last).map(|level| (fit.said_s[level] - seen.at_s[level]).abs()).sum();
+            rounded(sum / (last + 1 - from) as f64 / took_s)
+        };
+        Recovery {
+            cluster: asked.past.fsid.clone().or_else(|| replay.ready.real.fsid.clone()),
+            release: paced.release.map(|release| release.0.to_string()),
+            queue: paced.queue.map(|queue| name_of(queue).to_owned()),
+            class: replay.class().to_owned(),
+            changes,
+            began: String::new(),
+            files: asked.files.clone(),
+            source: String::new(),
+            predicted_s: rounded(half.said_s[last]),
+            took_s: rounded(took_s),
+            error_after: off(half, FIRST),
+            error_within: off(whole, 0),
+            unexplained: whole.unexplained.map(rounded),
+        }
     }
 }
 
@@ -403,7 +408,7 @@ fn doubts(learned: &Learned, (usual, most): (&Course, u64), knows_when: bool) ->
         ));
     }
     if !knows_when {
-        doubts.push("no file says when the change was made, so that the start cannot be told".to_owned());
+        doubts.push("no file says when the change was made, so that the start cannot be known".to_owned());
     }
     doubts
 }
