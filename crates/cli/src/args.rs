@@ -330,13 +330,50 @@ pub struct Learn {
     /// The zone of times that files give without one, such as +01:00 or Z
     #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
     pub zone: Option<Zone>,
+    /// A report from before the event (`ceph report`), to fit the constants of the machines to it; left out:
+    /// the last one from before it among the files
+    #[arg(long, value_name = "FILE", help_heading = FITTING)]
+    pub report: Option<PathBuf>,
+    /// The CRUSH map from before the event, in place of that of the report
+    #[arg(long, value_name = "FILE", help_heading = FITTING)]
+    pub crush_map: Option<PathBuf>,
+    /// The osd dump from before the event, in place of that of the report
+    #[arg(long, value_name = "FILE", help_heading = FITTING)]
+    pub osd_dump: Option<PathBuf>,
+    /// The dump of groups from before the event; left out: the last one from before it among the files
+    #[arg(long, value_name = "FILE", help_heading = FITTING)]
+    pub pg_dump: Option<PathBuf>,
+    /// `ceph osd df` from before the event
+    #[arg(long, value_name = "FILE", help_heading = FITTING)]
+    pub osd_df: Option<PathBuf>,
+    /// What was done, as `towtank whatif --change` has it, where the files do not say it; may be repeated
+    #[arg(long, value_name = "CHANGE", help_heading = FITTING)]
+    pub change: Vec<String>,
+    /// When it was done: 2026-11-28T09:54:07Z, or seconds of the clock of the files
+    #[arg(long, value_name = "TIME", requires = "change", allow_hyphen_values = true, help_heading = FITTING)]
+    pub at: Option<String>,
+    /// Which event, from 1, where there are several
+    #[arg(long, value_name = "NUMBER", help_heading = FITTING)]
+    pub event: Option<usize>,
+    /// A setting of the cluster that is known, as a key of `whatif`: max_backfills=1, recovery_sleep=100ms,
+    /// queue=mclock; may be repeated
+    #[arg(long, value_name = "KEY=VALUE", help_heading = FITTING)]
+    pub set: Vec<String>,
+    /// Write the constants into this file, for `towtank whatif --machines`
+    #[arg(short, long, value_name = "FILE", help_heading = FITTING)]
+    pub out: Option<PathBuf>,
     /// No notes
     #[arg(short, long)]
     pub quiet: bool,
 }
 
+/// The heading of flags of fits.
+const FITTING: &str = "Constants of the machines";
+
 const LEARN_EXAMPLES: &str = "Examples:
   towtank learn kept/
+  towtank learn kept/ -o machines.toml
+  towtank learn ceph.log --report before.json --set max_backfills=1 -o machines.toml
   towtank learn ceph.log prometheus.json
   towtank learn grafana.csv before.json after.json --zone +01:00";
 

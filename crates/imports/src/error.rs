@@ -16,6 +16,12 @@ pub struct ImportError {
 }
 
 impl ImportError {
+    /// What is wrong with a file that another crate reads.
+    #[must_use]
+    pub fn of(file: &str, key: Option<&str>, reason: String, hint: Option<String>) -> Self {
+        Self { file: file.to_owned(), key: key.map(str::to_owned), reason, hint }
+    }
+
     pub(crate) fn new(file: &str, reason: impl Into<String>) -> Self {
         Self { file: file.to_owned(), key: None, reason: reason.into(), hint: None }
     }

@@ -164,6 +164,14 @@ pub struct Work {
     pub bytes: Option<u64>,
 }
 
+/// Microseconds of a time that a user gives: of RFC 3339, in the zone where it names none, or seconds.
+#[must_use]
+pub fn microseconds(text: &str, zone: Option<Zone>) -> Option<i64> {
+    let seconds = || text.parse::<f64>().ok().filter(|seconds| seconds.abs() < 1e12);
+    let instant = || instant::of(text).map(|instant| instant.within(zone).at_us);
+    seconds().map(|seconds| (seconds * 1e6).round() as i64).or_else(instant)
+}
+
 /// The largest number of samples of a file: a log with one in 2 s reaches it after 23 days.
 const SAMPLES_MAX: usize = 1_000_000;
 

@@ -17,6 +17,8 @@ mod changes;
 mod exports;
 mod features;
 mod flags;
+pub mod learned;
+pub mod learning;
 mod names;
 pub mod preview;
 mod real;

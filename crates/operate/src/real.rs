@@ -8,8 +8,11 @@
 //!
 //! - `machines`: hosts, racks and disks, and their assumed speeds;
 //! - `groups`: what is affected, and where it belongs;
-//! - `failing`: failures by the names of the map.
+//! - `failing`: failures by the names of the map;
+//! - `factors`: machines other than assumed; `calibrated`: those whose constants were learned.
 
+pub(crate) mod calibrated;
+pub(crate) mod factors;
 pub(crate) mod failing;
 pub(crate) mod groups;
 mod machines;
@@ -21,6 +24,7 @@ use towtank_ceph::{Cluster, FillLimits, Joined, PoolState};
 use towtank_scenario::{Draft, Problems};
 use towtank_units::{Bytes, Percent, SimSpan};
 
+use self::calibrated::{Calibration, Machine};
 use self::failing::Failure;
 use self::groups::{Groups, OnTheWay};
 use self::machines::Machines;
@@ -43,6 +47,7 @@ use towtank_study::RunContext;
 
 use crate::features;
 use crate::flags::ClusterFlags;
+use crate::learned::Learned;
 use crate::release::{self, Paced};
 
 /// What is asked about a cluster.
@@ -54,6 +59,8 @@ pub(crate) struct Asked<'a> {
     pub keys: &'a Keys,
     /// From a change of the map to the first object that moves.
     pub start: SimSpan,
+    /// What was learned of the machines.
+    pub learned: Option<&'a Learned>,
     /// Recoveries of at most so many objects are simulated with all of them, if this is given.
     pub exact_objects: Option<u64>,
     /// What fails.
@@ -73,6 +80,10 @@ pub struct Ready {
     pub(crate) groups: Arc<Groups>,
     failures: Vec<Failure>,
     pub(crate) flags: ClusterFlags,
+    /// The cluster, if the exports say which.
+    pub(crate) fsid: Option<String>,
+    /// Machines whose constants were learned, and what is said of them.
+    pub(crate) calibrated: Option<(Vec<Machine>, Calibration)>,
     warnings: Vec<Warning>,
 }
 
@@ -129,6 +140,7 @@ impl Ready {
         let mut keys = asked.keys.clone();
         let found = release::Found::of(&joined);
         let Joined { cluster, mut warnings, osd_dump, down_for, .. } = joined;
+        let fsid = Some(osd_dump.fsid.clone()).filter(|fsid| !fsid.is_empty());
         if !draft.says("backfillfull_ratio") {
             let ratio = FillLimits::of(&osd_dump).backfillfull;
             // Ceph stores the ratio as a 32-bit float; rounding to a millionth loses nothing that a user
@@ -164,7 +176,9 @@ impl Ready {
         let mut problems = Problems::new();
         warnings.extend(settings.check_queue(&asked.keys.pacing, draft, &mut problems));
         warnings.extend(release::of_codes(&cluster, settings.mclock));
-        let machines = Machines::of(&change.disks.iter().collect::<Vec<_>>(), asked.keys, &settings);
+        let class = asked.learned.map(|learned| learned.event.class.as_str());
+        let disks: Vec<&Cluster> = change.disks.iter().collect();
+        let machines = Machines::of(&disks, (asked.keys, class), &settings);
         warnings.extend(machines.warnings.iter().cloned());
         let groups = Groups::new(cluster, machines);
         let groups = groups.and_then(|groups| groups.followed_to(change.after, change.then));
@@ -179,12 +193,29 @@ impl Ready {
         problems.into_result(())?;
         let exact_objects = asked.exact_objects;
         let flags = asked.flags.clone();
-        Ok(Ready { keys, settings, exact_objects, groups: Arc::new(groups), failures, flags, warnings })
+        let groups = Arc::new(groups);
+        let calibrated = None;
+        let ready =
+            Ready { keys, settings, exact_objects, groups, failures, flags, fsid, calibrated, warnings };
+        Ok(ready.calibrated_on(asked.learned))
+    }
+
+    /// With machines as they were learned.
+    fn calibrated_on(self, learned: Option<&Learned>) -> Ready {
+        let machines = |learned: &Learned| {
+            calibrated::machines(learned, &self, (&self.groups.machines.hardware, &self.limits()))
+        };
+        Ready { calibrated: learned.map(machines), ..self }
     }
 
     /// The bytes of a client's write, where they are given or follow from a load.
     pub(crate) fn bytes_of_a_write(&self) -> Option<u64> {
         self.keys.clients.client_size.map(Bytes::get)
+    }
+
+    /// Machines whose constants were learned: one for each row, and none where nothing was learned of these.
+    pub(crate) fn calibrated_machines(&self) -> &[Machine] {
+        self.calibrated.as_ref().map_or(&[], |(machines, _)| machines)
     }
 
     /// Whether the speed is assumed of disks that sleep after each object.
@@ -341,7 +372,7 @@ impl Ready {
                 )));
             }
         }
-        warnings.extend(self.few_in(&struck));
+        warnings.extend(self.few_in(struck));
         warnings
     }
 

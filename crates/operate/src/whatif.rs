@@ -12,15 +12,18 @@
 //! - `case`: the cluster before, after, and in the end;
 //! - `stages`: the map over time, with devices that are down and are marked out;
 //! - `later`: later changes, and devices that come back;
+//! - `calibrated`: what was learned of the machines, read;
 //! - `orders`: drawn orders of groups; `speeds`: slower and faster disks;
 //! - `exposure`: what further failures would lose; `risk`: the same in other orders and with slower disks;
 //!   `unavailable`: what waits for devices that are down; `halted`: what flags stop; `waits`: what keeps in
 //!   what is down; `noticed`: when failures are detected;
+//! - `replay`: the recovery run again with other constants, for fits;
 //! - `moves_only`: the same where only what moves is asked;
 //! - `observed`, `measures`: one replicate and its measures;
 //! - `answer`, `present`: the answer in words, tables and figures.
 
 mod answer;
+mod calibrated;
 mod case;
 mod exposure;
 mod halted;
@@ -29,8 +32,9 @@ mod measures;
 mod moves_only;
 mod noticed;
 mod observed;
-mod orders;
+pub(crate) mod orders;
 mod present;
+pub(crate) mod replay;
 mod risk;
 mod scenario;
 mod speeds;
@@ -82,6 +86,7 @@ const FLAGS: &[Flag] = &[
     flag("tunables", "tunables"),
     flag("upmap", "upmap"),
     flag("upmap-items", "upmap_items"),
+    flag("machines", "machines"),
     flag("disk", "disk"),
     flag("disk-read", "disk_read"),
     flag("disk-write", "disk_write"),

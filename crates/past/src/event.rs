@@ -105,7 +105,7 @@ struct Bout {
 }
 
 /// What is left by a sample; none if it does not say.
-fn left(sample: &Sample) -> Option<u64> {
+pub(crate) fn left(sample: &Sample) -> Option<u64> {
     match (sample.degraded, sample.misplaced) {
         (None, None) => None,
         (degraded, misplaced) => Some(degraded.unwrap_or(0).saturating_add(misplaced.unwrap_or(0))),

@@ -7,6 +7,9 @@
 //! 3. [`happened`] says what happened: when something was missing, until when, and what became of which
 //!    device.
 //!
+//! 4. [`levels`] says when so much was left, as the source saw it that looks most often, and [`fit`] finds
+//!    constants of a model that explain it; the model is an argument.
+//!
 //! [`Script`] prints the shell lines that keep all this of the next recovery.
 //!
 //! Nothing is averaged: what each file says is kept, because they lag behind by different times, and because
@@ -18,11 +21,14 @@
 mod agree;
 mod clock;
 mod event;
+pub mod fit;
 mod join;
+mod levels;
 mod script;
 
 pub use agree::disagreements;
 pub use clock::shown;
 pub use event::{Change, Event, Span, happened};
 pub use join::{Past, PastError, Source, join};
+pub use levels::{LEVELS, Levels, LevelsError, levels};
 pub use script::{ClusterSize, Script};

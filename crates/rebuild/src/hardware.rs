@@ -205,6 +205,15 @@ impl Hardware {
         Hardware { disks: self.disks.iter().map(changed).collect(), ..self.clone() }
     }
 
+    /// The same machines with other disks; `change` has the class of each.
+    #[must_use]
+    pub fn with_disks(&self, change: impl Fn(usize, &DiskSpec) -> DiskSpec) -> Hardware {
+        let changed = |(class, disk): (usize, &DiskClock)| {
+            DiskClock::new(change(class, disk.spec()), Bytes::new(self.unit))
+        };
+        Hardware { disks: self.disks.iter().enumerate().map(changed).collect(), ..self.clone() }
+    }
+
     /// The same machines with NICs of twice the rate.
     #[must_use]
     pub fn faster_cards(&self) -> Hardware {

@@ -9,13 +9,15 @@ use towtank_imports::{File, ImportError};
 use towtank_past::{Event, Past, PastError, Source as Kept, Span, disagreements, happened, join, shown};
 use towtank_scenario::{Place, Problem, Source};
 
+mod constants;
+
 use super::print;
 use crate::args::Learn;
 use crate::crush::{name_of, read_bytes};
 use crate::exit::Exit;
 use crate::screen;
 
-/// Prints what happened.
+/// Prints what happened, and what follows of the machines.
 pub fn learn(flags: &Learn) -> Result<Exit, Trouble> {
     let (mut kept, mut notes) = (Vec::new(), Vec::new());
     for given in &flags.files {
@@ -24,7 +26,7 @@ pub fn learn(flags: &Learn) -> Result<Exit, Trouble> {
             match read(File { name: &name, bytes: &bytes }, flags.zone) {
                 Ok(read) => {
                     notes.extend(read.notes);
-                    kept.push(Kept { name, record: read.value });
+                    kept.push((path, Kept { name, record: read.value }));
                 }
                 // A directory may hold other exports too.
                 Err(error) if path != *given => notes.push(format!("left out: {error}")),
@@ -33,12 +35,20 @@ pub fn learn(flags: &Learn) -> Result<Exit, Trouble> {
         }
     }
     let files = kept.len();
-    let past = join(kept).map_err(|error| of_past(&error))?;
+    let past = join(kept.iter().map(|(_, kept)| kept.clone()).collect()).map_err(|error| of_past(&error))?;
     let events = happened(&past).map_err(|error| of_past(&error))?;
+    let constants = constants::of(flags, &kept, (&past, &events))?;
+    if let constants::Constants::NotAsked(Some(why)) = &constants {
+        notes.push(format!("no constants are fitted: {why}"));
+    }
     if !flags.quiet {
         notes.iter().for_each(|note| screen::say(&format!("note: {note}\n")));
     }
-    print(&text(&past, &events, files))
+    let said = match &constants {
+        constants::Constants::Fitted(said) => format!("\n{said}"),
+        constants::Constants::NotAsked(_) => String::new(),
+    };
+    print(&(text(&past, &events, files) + &said))
 }
 
 /// The file, or the files of the directory by name.

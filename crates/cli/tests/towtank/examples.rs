@@ -42,6 +42,7 @@ fn with_files() -> Folder {
     fs::create_dir(folder.path().join("kept")).expect("a folder can be made");
     for (name, kept) in [
         ("kept/ceph.log", "ceph.log"),
+        ("kept/before.json", "before.report.json"),
         ("ceph.log", "ceph.log"),
         ("prometheus.json", "prometheus.json"),
         ("before.json", "before.report.json"),

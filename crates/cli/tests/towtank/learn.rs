@@ -91,6 +91,7 @@ fn two_tables_that_agree_and_one_that_does_not() {
 
     The files agree, as far as they speak of the same times.
     --
+    note: no constants are fitted: none of the files is a report from before the event
     exit 0
     ");
     assert_snapshot!(folder.run(&["learn", "one.csv", "other.csv"]).stdout.lines().last().unwrap_or_default(), @"warning: `one.csv` and `other.csv` differ in 48 of 64 counts of degraded objects, most at 2026-11-28T09:00:40.0Z: 560 and 1040 to 1200");
@@ -132,4 +133,103 @@ fn what_learn_refuses() {
     ");
     assert_eq!(folder.run(&["learn", "local.csv", "--zone", "-08:00"]).code, 0);
     assert_eq!(folder.run(&["learn", "quiet.csv", "local.csv", "--zone", "+01:00"]).code, 0);
+}
+
+/// What a fit needs and does not get, each with the next step.
+#[test]
+fn what_a_fit_refuses() {
+    let folder = Folder::with_cluster("learn-fit");
+    let falling = |from: u64| (0..30).map(move |step| (from + 2 * step, 600_u64.saturating_sub(25 * step)));
+    let rows = |rows: &mut dyn Iterator<Item = (u64, u64)>| -> String {
+        rows.map(|(at, count)| format!("{at},{count},0,\n")).collect()
+    };
+    let one = format!("{HEAD}10,0,0,\n{}", rows(&mut falling(20)));
+    folder.write("one.csv", &one);
+    folder.write("two.csv", format!("{one}{}", rows(&mut falling(200))));
+    folder.write("none.toml", "version = 1\ncolour = \"red\"\n");
+    folder.write("newer.toml", "version = 2\n");
+    let maps = ["--crush-map", "crush.txt", "--osd-dump", "osd_dump.json", "--pg-dump", "pg_dump.json.gz"];
+    let with_maps = |flags: &[&str]| folder.run(&[&["learn"], flags, &maps[..]].concat()).stderr;
+    assert_snapshot!(folder.run(&["learn", "one.csv", "-o", "machines.toml"]), @"
+    error: none of the files is a report from before the event
+    hint: name one: --report before.json; it says where which data were
+    exit 2
+    ");
+    assert_snapshot!(with_maps(&["one.csv"]), @"
+    error: no file says which device was marked out or in
+    hint: say what was done: --change 'fail osd.3', with --at for when
+    ");
+    assert_snapshot!(with_maps(&["two.csv"]), @"
+    error: there are 2 events
+    hint: say which one with --event 1, or give files of one
+    ");
+    assert_snapshot!(with_maps(&["one.csv", "--event", "2"]), @"
+    error: --event is 2, of 1 in all
+    hint: they count from 1
+    ");
+    assert_snapshot!(with_maps(&["one.csv", "--change", "fail osd.99", "--at", "15"]), @"
+    error: `changes` names `osd.99`, but the map has no device or bucket of that name
+    hint: the devices are osd.0 to osd.15
+    ");
+    assert_snapshot!(with_maps(&["one.csv", "--change", "fail osd.3", "--at", "noon"]), @"
+    error: --at is `noon`, which is no time
+    hint: such as 2026-11-28T09:54:07Z, or seconds of the clock of the files
+    ");
+    assert_snapshot!(with_maps(&["one.csv", "--set", "max_backfills"]), @"
+    error: --set is `max_backfills`, without a value
+    hint: such as max_backfills=1
+    ");
+    let whatif = |machines: &str| {
+        folder.run(&[&["whatif", "--fail", "osd.3", "--machines", machines], &maps[..]].concat()).stderr
+    };
+    assert_snapshot!(whatif("none.toml"), @"
+    error: `none.toml`: line 2: unknown field `colour`, expected one of `version`, `event`, `constants`, `draws`
+      --> --machines none.toml
+                     ^^^^^^^^^
+    hint: write it anew: towtank learn FILES --report before.json -o machines.toml
+    ");
+    assert_snapshot!(whatif("newer.toml"), @"
+    error: `newer.toml`: `version`: it is 2, and this towtank reads 1
+      --> --machines newer.toml
+                     ^^^^^^^^^^
+    hint: write it anew: towtank learn FILES --report before.json -o machines.toml
+    ");
+    assert_snapshot!(whatif("one.csv"), @"
+    error: `one.csv`: line 1: key with no value, expected `=`
+      --> --machines one.csv
+                     ^^^^^^^
+    hint: write it anew: towtank learn FILES --report before.json -o machines.toml
+    ");
+    assert!(
+        folder
+            .run(
+                &[
+                    &["learn", "one.csv", "--change", "fail osd.3", "--at", "15", "-o", "machines.toml"],
+                    &maps[..]
+                ]
+                .concat()
+            )
+            .code
+            == 0
+    );
+    let both =
+        [&["whatif", "--fail", "osd.3", "--machines", "machines.toml", "--disk-read", "100MB/s"], &maps[..]]
+            .concat();
+    assert_snapshot!(folder.run(&both).stderr, @"
+    error: `disk_read` is set, and `machines` has it too
+      --> --disk-read 100MB/s
+                      ^^^^^^^
+    hint: leave out one of them: `machines` has what was learned
+    ");
+    let other =
+        [&["whatif", "--fail", "osd.3", "--machines", "machines.toml", "--ceph", "18.2.4"], &maps[..]]
+            .concat();
+    assert_snapshot!(folder.run(&other).stdout.lines().take(6).collect::<Vec<_>>().join("\n"), @"
+    osd.3 fails: all copies are back after 26.91 min (19.89 to 40.91 min), calibrated on the        SAFE
+    recovery after fail osd.3, which no constants explain: predicted 40.58 min, took 0.825 min
+    (not the same: its queue was wpq, and this one is mclock, whose pace is assumed; its disks
+    were hdd: typical values are assumed of ssd).
+          0:00  osd.3 fails
+          0:20  detected
+    ");
 }

@@ -34,6 +34,8 @@ pub struct Machines {
     pub paces: Vec<Pace>,
     /// For each class present, whether its disks rotate.
     pub rotates: Vec<bool>,
+    /// For each class present, its name.
+    pub classes: Vec<&'static str>,
     /// Whether the speed is assumed of disks that sleep after each object.
     pub guesses_pace: bool,
     /// Warnings for the reader.
@@ -109,7 +111,8 @@ fn above(states: &[(&Map, BTreeMap<ItemId, ItemId>)], osd: ItemId, kind: &str) -
 impl Machines {
     /// The machines of a cluster in one or several states. `asked` has the keys of the user,
     /// `settings` their values with defaults.
-    pub fn of(states: &[&Cluster], asked: &Keys, settings: &Settings) -> Machines {
+    /// Nothing is said of what is assumed of the class that was `learned`.
+    pub fn of(states: &[&Cluster], (asked, learned): (&Keys, Option<&str>), settings: &Settings) -> Machines {
         let maps: Vec<(&Map, BTreeMap<ItemId, ItemId>)> =
             states.iter().map(|state| (&state.map, parents(&state.map))).collect();
         let above = |osd: ItemId, kind: &str| above(&maps, osd, kind);
@@ -166,7 +169,8 @@ impl Machines {
             osds,
             paces,
             rotates: classes.met.iter().map(|class| CLASSES[*class].rotates()).collect(),
-            warnings: classes.warnings(asked, settings),
+            classes: classes.met.iter().map(|class| CLASSES[*class].name).collect(),
+            warnings: classes.warnings((asked, learned), settings),
         }
     }
 }
@@ -224,9 +228,10 @@ impl Classes {
         self.met.iter().map(one).unzip()
     }
 
-    fn warnings(&self, asked: &Keys, settings: &Settings) -> Vec<Warning> {
+    fn warnings(&self, (asked, learned): (&Keys, Option<&str>), settings: &Settings) -> Vec<Warning> {
         let mut taken = Vec::new();
-        for class in self.met.iter().map(|class| &CLASSES[*class]) {
+        let known = |class: &&Class| learned == Some(class.name);
+        for class in self.met.iter().map(|class| &CLASSES[*class]).filter(|class| !known(class)) {
             let mut words = Vec::new();
             if asked.machines.disk_read.is_none() {
                 words.push(format!("reads {} MB/s (`--disk-read`)", class.read / 1_000_000));

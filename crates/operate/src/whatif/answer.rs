@@ -121,8 +121,8 @@ pub fn answer(view: &View<'_>) -> Answer {
         return Answer::of(format!("{what}: {nothing}.")).with_verdict(Some(view.status()));
     }
     let refused = if view.kept.moves.refused.is_empty() { "" } else { REFUSED };
-    let mut answer =
-        Answer::of(format!("{refused}{what}: {}.", how_long(view))).with_verdict(Some(view.status()));
+    let mut answer = Answer::of(format!("{refused}{what}: {}{}.", how_long(view), calibrated(view)))
+        .with_verdict(Some(view.status()));
     // What Ceph refuses has no course.
     answer.course = if refused.is_empty() { course(view, &what) } else { Vec::new() };
     if let Some(paces) = paces(view) {
@@ -496,6 +496,16 @@ fn at_least(view: &View<'_>) -> &'static str {
     if view.kept.observed.in_turn > 0 { "at least " } else { "" }
 }
 
+/// What the machines were learned from, and how these differ.
+fn calibrated(view: &View<'_>) -> String {
+    let Some(calibration) = &view.kept.observed.calibration else { return String::new() };
+    let differs = match calibration.differs.as_slice() {
+        [] => String::new(),
+        differs => format!(" (not the same: {})", differs.join("; ")),
+    };
+    format!(", {}{differs}", calibration.on)
+}
+
 /// What the range of the time covers.
 fn range(view: &View<'_>) -> Option<String> {
     let orders = view.kept.observed.orders?;
@@ -513,6 +523,17 @@ fn range(view: &View<'_>) -> Option<String> {
         0 | 1 => String::new(),
         several => format!("the mean of {several} replicates, each "),
     };
+    if let Some(calibration) = view.kept.observed.calibration.as_ref().filter(|of| of.applies) {
+        let assumed = match calibration.assumed.as_slice() {
+            [] => String::new(),
+            assumed => format!("; that recovery does not tell {}, whose range is wide", assumed.join(", ")),
+        };
+        return Some(format!(
+            "the time is {mean}the median of {} runs, each with an order of groups (chance, `--seed`) and constants that explain \
+             the recovery, its range {low} to {high} % of them and of what differs from one recovery to the next{assumed}",
+            orders.drawn
+        ));
+    }
     Some(format!(
         "the time is {mean}the median of {} orders of groups (chance, `--seed`), its range {low} to {high} % of them{disks}",
         orders.drawn

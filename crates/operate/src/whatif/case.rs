@@ -13,6 +13,7 @@ use towtank_scenario::{Draft, Problems};
 use towtank_streams::Seed;
 use towtank_units::{Bytes, SimSpan};
 
+use super::calibrated;
 use super::later;
 use super::orders;
 use super::scenario::Scenario;
@@ -75,6 +76,7 @@ impl Ready {
         let mut problems = check_shares(&scenario, draft);
         problems.extend(steps::check(&scenario, draft));
         problems.into_result(())?;
+        let (learned, starts) = calibrated::load(&scenario, draft)?;
         let (mut joined, flags) = loaded(&scenario, &asked, draft)?;
         let mut words: Vec<Told> = asked.fail.iter().map(|change| change.told("fails")).collect();
         replace(&mut joined.cluster, &asked, draft, &mut words)?;
@@ -94,12 +96,12 @@ impl Ready {
         steps::check_used(way.as_ref(), &after, &start, draft).into_result(())?;
         let change = Change { after, disks, then: then.unwrap_or_default() };
         let fail: Vec<failing::Asked<'_>> = asked.fail.iter().map(failing_of).collect();
-        let exact_objects = if scenario.exact { Some(u64::MAX) } else { scenario.exact_objects };
         let of_cluster = real::Asked {
             exports: &scenario.exports,
             keys: &scenario.keys,
-            start: scenario.start.unwrap_or(PEERING),
-            exact_objects,
+            start: starts.after(PEERING),
+            learned: learned.as_ref(),
+            exact_objects: if scenario.exact { Some(u64::MAX) } else { scenario.exact_objects },
             fail: &fail,
             flags: &flags,
             replaced: &stages::replaced_later(&asked, &start),
@@ -114,21 +116,20 @@ impl Ready {
             real.staged(&RunContext::alone(Seed(0), 0)).expect("nobody stops a context of its own");
         words.extend(returns_and_flags(&asked));
         words.sort_by_key(|told| told.at);
-        let asks = !words.is_empty();
+        let starts = starts.when(!words.is_empty());
         let later::Added { start: begins, back, back_with_data } =
-            later::add(&mut staged, (&asked, &times), (&scenario, asks), (&real, &flags), draft)?;
+            later::add(&mut staged, (&asked, &times), (&scenario, starts), (&real, &flags), draft)?;
         if let Some(way) = &way {
-            later::add_steps(&mut staged, way, &times, (&scenario, begins), &start);
+            later::add_steps(&mut staged, (way, &times), (&scenario, starts), begins, &start);
         }
         let (after, dropped) = given_up(end, (&real, &staged), &back);
-        let upmaps_dropped = upmaps_dropped + dropped;
         let case = Case {
             before: start,
             after,
             left_alone,
             states: group_states,
             warnings,
-            upmaps_dropped,
+            upmaps_dropped: upmaps_dropped + dropped,
             changes: words.iter().map(Told::phrase).collect(),
             limits,
             groups_max: GroupLimits::of(real.paced().release).max,

@@ -12,6 +12,7 @@ use towtank_report::Warning;
 use towtank_scenario::{Draft, Problems};
 use towtank_units::{Frequency, Percent, SimSpan, SimTime};
 
+use super::calibrated::Starts;
 use super::scenario::Scenario;
 use super::steps::Way;
 use crate::asked::{Asked, Change};
@@ -29,12 +30,13 @@ use towtank_recovery::settings::{AFTER_BOOT, AFTER_MAP, PEERING};
 pub fn add(
     staged: &mut Staged,
     (asked, times): (&Asked, &[SimSpan]),
-    (scenario, asks): (&Scenario, bool),
+    (scenario, starts): (&Scenario, Starts),
     (real, flags): (&real::Ready, &ClusterFlags),
     draft: &Draft,
 ) -> Result<Added, Problems> {
+    let asks = starts.asks;
     let returns = returns(asked, real, &staged.struck, draft, &mut staged.warnings)?;
-    let after = |usual: SimSpan| if asks { scenario.start.unwrap_or(usual) } else { SimSpan::ZERO };
+    let after = |usual: SimSpan| if asks { starts.after(usual) } else { SimSpan::ZERO };
     let start = if asked.fails_at_once() { SimSpan::ZERO } else { after(AFTER_MAP) };
     let moment_after = |at: SimSpan, usual: SimSpan| {
         SimTime::ZERO.saturating_add(at.saturating_add(after(usual)).saturating_sub(start))
@@ -64,7 +66,7 @@ pub fn add(
         back.push(Return { at, devices: devices.clone(), empty });
     }
     // Where nothing is asked, what is under way goes on at once; a new map takes its time all the same.
-    let marked_out = scenario.start.unwrap_or(PEERING);
+    let marked_out = starts.after(PEERING);
     let map_at = |at: SimSpan| if asks { moment(at) } else { moment(at.saturating_add(marked_out)) };
     let osds = &real.groups.machines.osds;
     let down = real.groups.down();
@@ -96,12 +98,12 @@ pub fn add(
 /// Adds the steps in which the manager changes `pgp_num`. Times of the recovery count from `begins`.
 pub(super) fn add_steps(
     staged: &mut Staged,
-    way: &Way,
-    times: &[SimSpan],
-    (scenario, begins): (&Scenario, SimSpan),
+    (way, times): (&Way, &[SimSpan]),
+    (scenario, starts): (&Scenario, Starts),
+    begins: SimSpan,
     cluster: &Cluster,
 ) {
-    let lag = scenario.start.unwrap_or(AFTER_MAP);
+    let lag = starts.after(AFTER_MAP);
     let moment = |at: SimSpan| SimTime::ZERO.saturating_add(at.saturating_add(lag).saturating_sub(begins));
     staged.later.steps = Some(way.steps(scenario, times, cluster, (moment, lag)));
 }

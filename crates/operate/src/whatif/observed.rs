@@ -23,6 +23,7 @@ use super::waits;
 use crate::preview::dangers;
 use crate::preview::moves::Moves;
 use crate::real::Staged;
+use crate::real::calibrated::Calibration;
 use crate::release::Paced;
 use towtank_recovery::estimate::{self, ERROR_MAX, Estimate, GROUPS};
 use towtank_recovery::levers::{self, Tried};
@@ -127,6 +128,9 @@ pub struct Observed {
     /// The release of Ceph, and the queue of its daemons.
     #[serde(default)]
     pub paced: Paced,
+    /// What the machines were learned from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<Calibration>,
 }
 
 /// The kept results of a replicate.
@@ -176,13 +180,13 @@ pub(super) fn with(
     // A lower limit of the user leaves the orders as they are.
     let exact_objects = ready.exact_objects().max(estimate::exact_usually(&staged.affected));
     let risk = |recovered: &Recovered| risk::of(ready, recovered);
-    let drawn = context
-        .within(0.0..ORDERS_SHARE, |context| orders::draw(&recovery, exact_objects, &risk, context))?;
-    let recovery = match drawn {
-        Some((seed, ..)) => orders::with_ties(&recovery, seed),
-        None => recovery,
+    let drawn = (exact_objects, ready.real.calibrated_machines());
+    let drawn =
+        context.within(0.0..ORDERS_SHARE, |context| orders::draw(&recovery, drawn, &risk, context))?;
+    let (recovery, orders) = match drawn {
+        Some((recovery, orders, at_risk)) => (recovery, (Some(orders), Some(at_risk))),
+        None => (recovery, (None, None)),
     };
-    let orders = drawn.map(|(_, orders, at_risk)| (orders, at_risk)).unzip();
     context.within(ORDERS_SHARE..1.0, |context| in_order((ready, trials), moves, (recovery, orders), context))
 }
 
@@ -209,14 +213,13 @@ fn in_order(
     let estimate =
         context.within(all * own..all * own, |context| Estimate::or_of(estimate, models, limits, context))?;
     let settings = (&resources[..], (trials == Trials::Made).then(|| ready.real.levers()));
-    let mut tried =
-        context.within(all * own..all, |context| made(models, settings, estimate.as_ref(), context))?;
+    let tried = context
+        .within(all * own..all, |context| made(ready, models, settings, estimate.as_ref(), context))?;
     let spread = context
         .within(all..1.0, |context| speeds::spread(ready, models, (permille, estimate.as_ref()), context))?;
     let beside =
         beside(ready, &recovered, &moves, note.into_iter().chain(estimate.as_ref().map(Estimate::note)));
     let start = ready.start.as_secs_f64();
-    count_from_the_change(&mut tried, &ready.staged, start);
     let (work, survivors) = work(ready, (&recovered, &moves), (&resources, &tried));
     let asked = (&ready.scenario, ready.start);
     let steps = steps::made(ready.way.as_ref(), asked, models, estimate.as_ref(), context)?;
@@ -240,6 +243,7 @@ fn in_order(
         steps,
         paced: ready.real.paced(),
         stays_in: noticed::stays_in(&recovery),
+        calibration: ready.real.calibrated.as_ref().map(|(_, calibration)| calibration.clone()),
     };
     let (exposure, worse) = at_risk_of(ready, &recovered, at_risk, spread.as_ref());
     let seen = Seen {
@@ -276,13 +280,16 @@ fn at_risk_of(
 
 /// The trials, where they are made.
 fn made(
+    ready: &Ready,
     (recovery, recovered): (&Recovery<'_>, &Recovered),
     (resources, settings): (&[Resource], Option<levers::Settings>),
     estimate: Option<&Estimate>,
     context: &RunContext<'_>,
 ) -> Result<Vec<Tried>, StudyError> {
     let Some(settings) = settings else { return Ok(Vec::new()) };
-    levers::tried(recovery, recovered, (resources, settings), estimate, context)
+    let mut tried = levers::tried(recovery, recovered, (resources, settings), estimate, context)?;
+    count_from_the_change(&mut tried, &ready.staged, ready.start.as_secs_f64());
+    Ok(tried)
 }
 
 /// Trials count from the first failure; their times are made to count from the change.

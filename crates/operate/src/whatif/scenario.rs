@@ -51,6 +51,9 @@ pub struct Scenario {
     /// Speeds, pacing, clients, delays.
     #[serde(flatten)]
     pub keys: Keys,
+    /// What `towtank learn` found of these machines: it is used in place of typical values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machines: Option<String>,
     /// Type of all disks. Left out: as the daemons say in `report`, else the device class of the map.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk: Option<Disk>,

@@ -35,7 +35,9 @@ pub struct Stopped;
 pub(super) fn permille(ready: &Ready, moves: &Moves) -> Option<[u64; 2]> {
     let spread = (ready.scenario.speed_spread.fraction_f64() * 1e3).round() as u64;
     let faster = if ready.real.guesses_pace() { FASTER_MOST } else { 1_000 + spread };
-    (moves.groups_short == 0 && spread > 0).then(|| [1_000 - spread, faster.max(1_000 + spread)])
+    // What was learned has its own range.
+    let assumed = ready.real.calibrated_machines().is_empty();
+    (moves.groups_short == 0 && spread > 0 && assumed).then(|| [1_000 - spread, faster.max(1_000 + spread)])
 }
 
 /// What an object takes besides the sleep after it was 8 ms on a machine whose disks Ceph took for rotating

@@ -58,6 +58,22 @@ pub(crate) fn time(
         .and_then(|clean_s| Ok(Time { clean_s, range_s: [seen.clean_range(0)?, seen.clean_range(1)?] })))
 }
 
+/// The seconds from the first object to the last of a scenario of `whatif`, and their range.
+#[cfg(test)]
+pub(crate) fn moving(
+    scenario: String,
+    files: Arc<dyn Files>,
+    context: &RunContext<'_>,
+) -> Result<[f64; 3], Problems> {
+    let ready = ready(scenario, files)?;
+    let seen = observed::with(&ready, Trials::LeftOut, context).expect("the model runs").seen;
+    let seen = seen.expect("nobody stops it");
+    let clean = seen.clean().expect("all moves");
+    let time = seen.recovered.moving.as_secs_f64();
+    let end = |which: usize| seen.clean_range(which).expect("all moves") - (clean - time);
+    Ok([time, end(0), end(1)])
+}
+
 /// A refusal without the text of a change that the user did not write.
 fn refusal(message: &str) -> String {
     let of_change = message.starts_with("`changes` ");
@@ -68,7 +84,7 @@ fn refusal(message: &str) -> String {
     }
 }
 
-fn ready(scenario: String, files: Arc<dyn Files>) -> Result<Ready, Problems> {
+pub(super) fn ready(scenario: String, files: Arc<dyn Files>) -> Result<Ready, Problems> {
     let document = Document::parse(&Source::file("whatif", scenario))?.with_files(files);
     let outline = document.outline()?;
     let draft = outline.points()[0].draft();

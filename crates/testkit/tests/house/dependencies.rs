@@ -15,6 +15,8 @@ const TWICE: &[(&str, &str)] = &[
     ("embedded-io", "postcard, which uses neither here"),
     ("getrandom", "snow"),
     ("hashbrown", "dashmap and quick_cache of fjall"),
+    ("rand", "argmin-math of argmin"),
+    ("rand_core", "argmin-math of argmin"),
     ("syn", "the macros of miette, and of dependencies of snow and fjall"),
     ("unicode-width", "miette"),
 ];

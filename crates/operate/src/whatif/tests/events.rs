@@ -6,6 +6,7 @@
 //! rotating disks, as for any user who names none.
 
 use super::*;
+use crate::real::factors::Factors;
 use crate::whatif::observed::Observed;
 use crate::whatif::steps::Made;
 
@@ -98,6 +99,31 @@ fn measured_events_are_as_predicted() {
     assert!(halves[halves.len() / 2] <= 0.25, "{halves:.2?}");
     let missed = |event: &&Event| !is_right([event.before_s; 3], event.measured_s);
     assert!(EVENTS.iter().filter(missed).count() >= 8, "the check passes whatever is predicted");
+}
+
+/// A recovery that is run again has the time that the answer has: in the median of as many orders.
+#[test]
+fn a_replay_takes_the_time_of_the_answer() {
+    for event in EVENTS.iter().filter(|event| !event.keys.contains("returns")) {
+        let kinds = ["crush_dump", "osd_dump", "pg_dump", "osd_df"];
+        let names = kinds.map(|kind| format!("events16/{}.{kind}.json.gz", event.exports));
+        let keys = ["crush_map", "osd_dump", "pg_dump", "osd_df"];
+        let exports: String =
+            keys.iter().zip(&names).map(|(key, name)| format!("{key} = \"{name}\"\n")).collect();
+        let text = format!("study = \"whatif\"\n{exports}{}", event.keys);
+        let folder = || Arc::new(files("src/whatif/golden", &names.each_ref().map(String::as_str)));
+        let replay = replay::Replay::of(text.clone(), folder()).unwrap();
+        let runs = 0..orders::DRAWN as u32;
+        let mut ends: Vec<f64> =
+            runs.map(|draw| replay.course(&Factors::ASSUMED, draw).unwrap().last_s).collect();
+        ends.sort_by(f64::total_cmp);
+        let context = RunContext::alone(Seed(0), 0);
+        let answer = time_alone::time(text, folder(), &context).unwrap().unwrap().clean_s;
+        assert!((ends[ends.len() / 2] - answer).abs() < 1e-6, "{}: {ends:?} and {answer}", event.exports);
+        let slower = Factors { sleep: 1.5, limit: 0.7, object: 2.0, ..Factors::ASSUMED };
+        let planted = replay.course(&slower, 0).unwrap().last_s;
+        assert!(planted > replay.course(&Factors::ASSUMED, 0).unwrap().last_s, "{}", event.exports);
+    }
 }
 
 /// A group that moves pauses for 5 s at most, and one on what fails also until that is detected and a read

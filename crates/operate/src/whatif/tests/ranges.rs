@@ -44,11 +44,12 @@ impl Times {
         let context = RunContext::alone(Seed(u64::from(turn)), 0);
         let recovery = Recovery { quiet: false, ..ready.real.recovery(&ready.staged, &context) };
         let risk = |recovered: &Recovered| risk::of(&ready, recovered);
-        let (middle, found, _) = orders::draw(&recovery, u64::MAX, &risk, &context).unwrap()?;
+        let (middle, found, _) = orders::draw(&recovery, (u64::MAX, &[]), &risk, &context).unwrap()?;
         let time =
             |seed: Seed| orders::with_ties(&recovery, seed).run(&context).unwrap().last().as_secs_f64();
+        let median = middle.run(&context).unwrap().last().as_secs_f64();
         let others = (0..OTHERS).map(|number| time(Seed(0xabc).part(number))).collect();
-        Some(Times { median: time(middle), range_s: found.range_s, others })
+        Some(Times { median, range_s: found.range_s, others })
     }
 
     /// The share of other orders whose times lie in a range so many times as wide. Times that are equal may

@@ -1,0 +1,135 @@
+//! A recovery that happened, run again with other constants of the machines: the same exports, changes, model
+//! and orders of groups as an answer about time has, without its trials. For fits, which run it often.
+//!
+//! What was seen are objects times copies that are left. Here these are the jobs that have not begun, since a
+//! group has one object in progress: of a recovery that lasts, an object more or less.
+
+use std::sync::Arc;
+
+use towtank_rebuild::recovery::{Recovered, Recovery, Waiting};
+use towtank_rebuild::thinned::Thinned;
+use towtank_recovery::running;
+use towtank_scenario::{Files, Problems};
+use towtank_streams::Seed;
+use towtank_study::{RunContext, StudyError};
+
+use super::case::Ready;
+use super::orders;
+use super::time_alone;
+use crate::real::factors::{self, Constants, Factors};
+use crate::release::Paced;
+
+/// A run has about so many objects: a fit makes hundreds of runs, and is to take seconds.
+const OBJECTS: usize = 5_000;
+
+/// A group keeps at least so many objects on average.
+const OF_A_GROUP: usize = 10;
+
+/// A recovery that can be run again.
+pub(crate) struct Replay {
+    pub(crate) ready: Ready,
+    /// The class of disks whose constants are changed, among those present, and its name.
+    class: (usize, &'static str),
+}
+
+/// How a recovery went.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Course {
+    /// From the change to the first object, in seconds.
+    pub first_s: f64,
+    /// Jobs that begun until a time, in seconds from the change.
+    pub begun: Vec<(f64, u64)>,
+    /// When the last object was written, in seconds from the change.
+    pub last_s: f64,
+    /// Copies and shards of objects that were made.
+    pub jobs: u64,
+}
+
+impl Replay {
+    /// The recovery of a scenario of `whatif`.
+    ///
+    /// # Errors
+    /// Each problem of the scenario.
+    pub(crate) fn of(scenario: String, files: Arc<dyn Files>) -> Result<Replay, Problems> {
+        let ready = time_alone::ready(scenario, files)?;
+        let class = factors::main_class(&ready.real.groups.machines);
+        Ok(Replay { ready, class })
+    }
+
+    /// The name of the class of disks whose constants are changed.
+    pub(crate) fn class(&self) -> &'static str {
+        self.class.1
+    }
+
+    /// What is assumed of it.
+    pub(crate) fn assumed(&self) -> Option<Constants> {
+        factors::assumed((&self.ready.staged.hardware, &self.ready.staged.limits), self.class.0)
+    }
+
+    /// The release, and the queue of its daemons.
+    pub(crate) fn paced(&self) -> Paced {
+        self.ready.real.paced()
+    }
+
+    /// Runs it with other constants, in the order of groups of one draw.
+    ///
+    /// # Errors
+    /// When the model fails.
+    pub(crate) fn course(&self, factors: &Factors, draw: u32) -> Result<Course, StudyError> {
+        let context = RunContext::alone(Seed(0), 0);
+        let staged = &self.ready.staged;
+        let (hardware, limits) = factors::with((&staged.hardware, &staged.limits), self.class.0, factors);
+        let base = self.ready.real.recovery(staged, &context);
+        let waiting =
+            Waiting { peering: factors::times(base.waiting.peering, factors.start), ..base.waiting };
+        let base =
+            Recovery { hardware: &hardware, limits: &limits, waiting, clients: None, quiet: false, ..base };
+        let recovery = orders::with_ties(&base, Seed(0).part(draw));
+        let recovered = match thinned(&recovery) {
+            Some(thinned) => thinned.whole(&recovery, running::run(&thinned.of(&recovery), &context)?),
+            None => running::run(&recovery, &context)?,
+        };
+        Ok(course(&recovered, self.ready.start.as_secs_f64() * factors.start))
+    }
+}
+
+/// The recovery with some of its objects, where it has many.
+fn thinned(recovery: &Recovery<'_>) -> Option<Thinned> {
+    let by = Thinned::one_in_how_many(recovery, OBJECTS, OF_A_GROUP)?;
+    Some(Thinned::at_once_by(recovery, by))
+}
+
+fn course(recovered: &Recovered, start_s: f64) -> Course {
+    let mut sum = 0;
+    let begun = recovered.begun.iter().map(|(at, jobs)| {
+        sum += jobs;
+        (start_s + at.as_secs_f64(), sum)
+    });
+    Course {
+        begun: begun.collect(),
+        first_s: start_s + recovered.first_transfer.as_secs_f64(),
+        last_s: start_s + recovered.last().as_secs_f64(),
+        jobs: recovered.jobs,
+    }
+}
+
+impl Course {
+    /// When a share of all objects was left, in seconds since the first one moved.
+    pub fn left(&self, share: f64) -> f64 {
+        let all = self.begun.last().map_or(0, |(_, sum)| *sum) as f64;
+        if share <= 0.0 || all == 0.0 {
+            return self.last_s - self.first_s;
+        }
+        let wanted = (1.0 - share) * all;
+        let mut before = (self.first_s, 0.0);
+        for (at, sum) in &self.begun {
+            let now = (at.min(self.last_s), *sum as f64);
+            if now.1 >= wanted {
+                let part = (wanted - before.1) / (now.1 - before.1).max(1.0);
+                return before.0 + part * (now.0 - before.0) - self.first_s;
+            }
+            before = now;
+        }
+        self.last_s - self.first_s
+    }
+}
