@@ -20,6 +20,7 @@
 //! - `replay`: the recovery run again with other constants, for fits;
 //! - `moves_only`: the same where only what moves is asked;
 //! - `observed`, `measures`: one replicate and its measures;
+//! - `view`: one point of an answer; `reasons`: why it is not safe;
 //! - `answer`, `present`: the answer in words, tables and figures.
 
 mod answer;
@@ -34,6 +35,7 @@ mod noticed;
 mod observed;
 pub(crate) mod orders;
 mod present;
+mod reasons;
 pub(crate) mod replay;
 mod risk;
 mod scenario;
@@ -42,6 +44,7 @@ mod stages;
 mod steps;
 pub(crate) mod time_alone;
 mod unavailable;
+mod view;
 mod waits;
 
 use towtank_scenario::{Draft, Problems};

@@ -4,13 +4,12 @@
 use towtank_metrics::{Better, Chance};
 use towtank_report::{Answer, Label, Measurement, Standing, Status, Step, human};
 
-use super::Whatif;
-use super::halted::{self, Halted};
 use super::noticed;
-use super::observed::{Kept, LEASE_S, PEERS_S};
+use super::observed::{LEASE_S, PEERS_S};
 use super::orders;
+use super::reasons::status;
 use super::time_alone::interval;
-use super::unavailable::Unavailable;
+use super::view::{View, some_of};
 use crate::preview::dangers;
 use crate::preview::group_limits::REFUSED;
 use crate::release::Paced;
@@ -18,99 +17,7 @@ use towtank_recovery::levers::{Tried, advice, by_time, tried_in};
 use towtank_recovery::parts;
 use towtank_recovery::releases;
 use towtank_recovery::work;
-use towtank_study::Point;
 use towtank_study::ranking::Ranked;
-
-/// One point with the results of its first replicate.
-pub struct View<'a> {
-    /// The point.
-    pub point: &'a Point<'a, Whatif>,
-    /// What its first replicate kept.
-    pub kept: &'a Kept,
-}
-
-impl<'a> View<'a> {
-    /// The view of a point.
-    #[must_use]
-    pub fn of(point: &'a Point<'a, Whatif>) -> View<'a> {
-        View { point, kept: &point.kept[0] }
-    }
-
-    /// The mean of a measure.
-    #[must_use]
-    pub fn value(&self, measure: &str) -> Option<f64> {
-        self.point.value(measure)
-    }
-
-    fn shown(&self, measure: &str, unit: &str) -> Option<String> {
-        Some(human::quantity(self.value(measure)?, unit))
-    }
-
-    /// Why a measure has no value.
-    fn reason(&self, measure: &str) -> Option<&str> {
-        self.point.result.outcomes.iter().find_map(|one| one.measures.get(measure)?.reason())
-    }
-
-    /// How much slower and faster disks may be, in words.
-    fn spread(&self) -> String {
-        human::quantity(self.point.scenario.speed_spread.fraction_f64(), "share")
-    }
-
-    /// Whether the user asks for any change.
-    fn asks(&self) -> bool {
-        !self.kept.observed.changes.is_empty()
-    }
-
-    /// How many times as fast as assumed the faster disks are, where they are faster than the spread says.
-    fn times_as_fast(&self) -> Option<String> {
-        let times = self.kept.observed.fast_permille? as f64 / 1e3;
-        let more = times - 1.0 > self.point.scenario.speed_spread.fraction_f64() + 1e-9;
-        more.then(|| human::digits(times))
-    }
-
-    /// Whether what is written is a bound: of objects that clients wrote while a device was away, Ceph copies
-    /// the ranges that were written.
-    fn is_bound(&self) -> bool {
-        let clients = &self.point.scenario.keys.clients;
-        let scenario = &self.point.scenario;
-        let returns = |text: &String| text.starts_with("returns ");
-        let any = !scenario.returns.is_empty() || scenario.changes.all().iter().any(returns);
-        any && clients.client_size.is_none() && clients.client_load.is_none()
-    }
-
-    fn some(&self, measure: &str) -> bool {
-        self.value(measure).is_some_and(|value| value > 0.0)
-    }
-
-    /// How the data fare, with what is unsafe or not known.
-    #[must_use]
-    pub fn status(&self) -> Standing {
-        let reasons = said(self);
-        let of_map = dangers::status(&self.kept.moves);
-        let reason = if reasons.is_empty() { of_map.reason().to_owned() } else { reasons.join("; ") };
-        Standing::new(self.level(of_map.status()), reason)
-    }
-
-    fn level(&self, of_map: Status) -> Status {
-        let unfinished = self.value("time_to_clean_s").is_none();
-        let Halted { lacking, unseen, paused, .. } = &self.kept.observed.halted;
-        let Unavailable { groups, lost_empty, .. } = self.kept.observed.unavailable;
-        let halted = *lacking || *paused || !unseen.is_empty() || groups + lost_empty > 0;
-        let own = if halted || self.some("lost_objects") || (unfinished && self.some("stuck_objects")) {
-            Status::NotSafe
-        } else if unfinished
-            || self.some("one_copy_bytes")
-            || !self.kept.exposure.devices.is_empty()
-            || self.some("below_min_size")
-            || !self.kept.worse.said.is_empty()
-        {
-            Status::AtRisk
-        } else {
-            Status::Safe
-        };
-        of_map.max(own)
-    }
-}
 
 /// The answer over one point.
 #[must_use]
@@ -118,11 +25,11 @@ pub fn answer(view: &View<'_>) -> Answer {
     let changes = &view.kept.observed.changes;
     let what = if changes.is_empty() { "no change".to_owned() } else { changes.join(", ") };
     if let Some(nothing) = nothing_to_do(view) {
-        return Answer::of(format!("{what}: {nothing}.")).with_verdict(Some(view.status()));
+        return Answer::of(format!("{what}: {nothing}.")).with_verdict(Some(status(view)));
     }
     let refused = if view.kept.moves.refused.is_empty() { "" } else { REFUSED };
     let mut answer = Answer::of(format!("{refused}{what}: {}{}.", how_long(view), calibrated(view)))
-        .with_verdict(Some(view.status()));
+        .with_verdict(Some(status(view)));
     // What Ceph refuses has no course.
     answer.course = if refused.is_empty() { course(view, &what) } else { Vec::new() };
     if let Some(paces) = paces(view) {
@@ -287,93 +194,6 @@ fn nothing_to_do(view: &View<'_>) -> Option<String> {
         return None;
     }
     Some("nothing to do: all groups are active+clean".to_owned())
-}
-
-/// What is unsafe or not known; empty where there is nothing.
-fn said(view: &View<'_>) -> Vec<String> {
-    let mut dangers = dangers::dangers(&view.kept.moves);
-    let mut first = stopped(view);
-    if view.some("lost_objects") {
-        let lost = view.value("lost_objects").unwrap_or(0.0);
-        first.insert(0, format!("{} objects would be lost", human::digits(lost)));
-    }
-    let below = view.value("below_min_size").unwrap_or(0.0);
-    let now = view.kept.moves.safety.below_min_size_now as f64;
-    if below > now {
-        let verb = ["group accepts no writes", "groups accept no writes"];
-        let good = if view.some("lost_objects") { ", those that are lost for good" } else { "" };
-        first.push(format!("{} for a while{good}", human::plural(below, verb)));
-    }
-    if view.some("one_copy_bytes") {
-        let bytes = view.shown("one_copy_bytes", "bytes").unwrap_or_default();
-        let when = view.kept.exposure.when();
-        first.push(format!("{bytes} have a single copy (or just k shards) left {when}"));
-    }
-    first.extend(away(view));
-    first.extend(doubled(view));
-    first.extend(view.kept.worse.said.iter().cloned());
-    dangers.splice(0..0, first);
-    if dangers.is_empty() && view.value("time_to_clean_s").is_none() {
-        let reason = view.reason("time_to_clean_s").unwrap_or("the reason is not known");
-        dangers.push(format!("not all groups become clean: {reason}"));
-    }
-    dangers
-}
-
-/// Groups that no device can serve for a while, since too few of theirs are there, and whose data return.
-fn away(view: &View<'_>) -> Option<String> {
-    let groups = view.kept.exposure.away_groups;
-    let known = view.kept.observed.unavailable.groups + view.kept.moves.states.inactive;
-    if groups == 0 || known > 0 || view.some("lost_objects") {
-        return None;
-    }
-    let verb = [
-        "group has too few copies or shards left to be read",
-        "groups have too few copies or shards left to be read",
-    ];
-    Some(format!("{} until devices return", human::plural(groups as f64, verb)))
-}
-
-/// Devices that have more shards of a whole group than it can spare.
-fn doubled(view: &View<'_>) -> Option<String> {
-    let exposure = &view.kept.exposure;
-    if exposure.devices.is_empty() || exposure.one_groups > 0 || view.some("lost_objects") {
-        return None;
-    }
-    let who = some_of(&exposure.devices);
-    Some(format!("{who} has more shards of a group than it can spare, and would lose data by itself"))
-}
-
-/// What is stopped by flags, or waits for devices that are down.
-fn stopped(view: &View<'_>) -> Vec<String> {
-    let observed = &view.kept.observed;
-    let Halted { copies, lacking, unseen, paused, .. } = &observed.halted;
-    let mut said: Vec<String> = observed.unavailable.in_words().into_iter().collect();
-    if observed.unavailable.lost_empty > 0 {
-        let groups = observed.unavailable.lost_empty as f64;
-        let groups = human::plural(groups, ["group without objects has", "groups without objects have"]);
-        said.push(format!("{groups} too few devices left, and serve no requests"));
-    }
-    match copies {
-        Some((flags, _)) if *lacking && flags.contains("norecover") => {
-            said.push(format!("nothing but what clients wait for is rebuilt with {flags} set"));
-        }
-        Some((flags, _)) if *lacking => said.push(format!("no group is backfilled with {flags} set")),
-        Some((flags, objects)) => {
-            let objects = human::plural(*objects as f64, ["object stays", "objects stay"]);
-            said.push(format!("{objects} where they are with {flags} set"));
-        }
-        None => {}
-    }
-    if let Some(who) = halted::who(unseen) {
-        said.push(format!(
-            "while `nodown` is set, nothing marks {who} down: requests to the groups there wait, and nothing is rebuilt"
-        ));
-    }
-    if *paused {
-        said.push("clients are paused (`pause`): all their requests wait".to_owned());
-    }
-    said
 }
 
 fn what_moves(view: &View<'_>) -> String {
@@ -675,16 +495,6 @@ fn of_groups_now(view: &View<'_>) -> Option<String> {
     Some(format!("of the groups as they are now, before any further split: {below} for a while, {lost}"))
 }
 
-/// One of several, or all by name.
-fn some_of(names: &[String]) -> String {
-    match names {
-        [one] => one.clone(),
-        [one, other] => format!("{one} or {other}"),
-        [first, ..] => format!("each of {} ({first}, …)", names.len()),
-        [] => String::new(),
-    }
-}
-
 /// An upper estimate of a probability: `at most 1 in 2,400`. Where something is exposed, it is never 0.
 fn small(share: f64, exposed: bool) -> String {
     if !exposed {
@@ -759,8 +569,8 @@ fn described(tried: &Tried, time: &str) -> String {
 /// The answer over several points.
 #[must_use]
 pub fn compared(views: &[View<'_>]) -> Answer {
-    let verdict = Standing::worst(views.iter().map(|view| (view.point.said(), view.status())));
-    let safe = views.iter().filter(|view| view.status().status() == Status::Safe).count();
+    let verdict = Standing::worst(views.iter().map(|view| (view.point.said(), status(view))));
+    let safe = views.iter().filter(|view| status(view).status() == Status::Safe).count();
     let candidate = |view: &View<'_>| (view.point.said(), vec![view.value("time_to_clean_s")]);
     let ranked = Ranked::of(views.iter().map(candidate).collect(), Better::Lower, Chance::OneRun);
     let soonest = match ranked.ends() {

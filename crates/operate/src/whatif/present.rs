@@ -3,7 +3,9 @@
 use towtank_report::{Axis, Band, Cell, Column, CurvePoint, Draw, Figure, Kind, LineSeries, Table, human};
 
 use super::Whatif;
-use super::answer::{View, answer, compared};
+use super::answer::{answer, compared};
+use super::reasons::status;
+use super::view::View;
 use crate::preview::present::{fill, pools};
 use towtank_recovery::figures::{self, of_machines, written};
 use towtank_recovery::levers::Cost;
@@ -86,7 +88,7 @@ fn changes(views: &[View<'_>]) -> Table {
     for view in views {
         let name = name(view);
         let name = if name.is_empty() { "none".to_owned() } else { name };
-        let mut row: Vec<Cell> = vec![name.into(), view.status().word().into()];
+        let mut row: Vec<Cell> = vec![name.into(), status(view).word().into()];
         row.extend(COLUMNS.map(|(_, measure, _)| match view.value(measure) {
             Some(mean) => Cell::from(mean),
             None => Cell::missing("no replicate has it"),
