@@ -26,6 +26,19 @@ ask() { timeout 60 ceph "$@" 2>/dev/null; }
 await() { for _ in $(seq 300); do ask "${@:2}" | grep -q "$1" && return; sleep 0.3; done; echo "no $1 in 'ceph ${*:2}'" >&2; exit 1; }
 start_osd() { ceph-osd -f -i "$1" >/dev/null 2>&1 & pids[$1]=$!; }
 
+# fill POOL OBJECTS BYTES: writes that many objects of that size; waits until all groups are clean.
+fill() {
+    /usr/bin/python3 - "$@" <<'PY'
+import os, sys
+import rados
+name, objects, size = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+with rados.Rados(conffile=os.environ["CEPH_CONF"]) as cluster, cluster.open_ioctx(name) as pool:
+    for number in range(objects):
+        pool.write_full(f"object{number:06}", os.urandom(size))
+PY
+    await "pgs: [0-9]* active+clean;" pg stat
+}
+
 # start_cluster OSDS COPIES [manager]: lines for ceph.conf, whose last section is [osd], come from standard input.
 start_cluster() {
     local port=${PORT:-$((20000 + RANDOM % 12000))} fsid osd uuid

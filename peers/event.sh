@@ -33,15 +33,7 @@ ask config set mgr mgr/prometheus/scrape_interval 5 >/dev/null
 ask mgr module enable prometheus >/dev/null
 ask osd crush rule create-replicated hosts default host >/dev/null
 ask osd pool create data 32 32 replicated hosts >/dev/null
-/usr/bin/python3 - "$objects" "$bytes" <<'PY'
-import os, sys
-import rados
-objects, size = map(int, sys.argv[1:])
-with rados.Rados(conffile=os.environ["CEPH_CONF"]) as cluster, cluster.open_ioctx("data") as pool:
-    for number in range(objects):
-        pool.write_full(f"object{number:06}", os.urandom(size))
-PY
-await "pgs: [0-9]* active+clean;" pg stat
+fill data "$objects" "$bytes"
 for key in osd_min_pg_log_entries osd_max_pg_log_entries osd_pg_log_trim_min; do
     ask tell 'osd.*' config set "$key" "$(ceph-conf --name osd.none --conf /dev/null --show-config-value "$key")" >/dev/null
 done

@@ -50,16 +50,7 @@ while read -r name from _; do
     ask osd pg-upmap "$number.0" "$from" >/dev/null
 done <<<"$pools"
 await "pgs: [0-9]* active+clean;" pg stat
-cut -d' ' -f1 <<<"$pools" | /usr/bin/python3 -c '
-import os, sys
-import rados
-with rados.Rados(conffile=os.environ["CEPH_CONF"]) as cluster:
-    for name in sys.stdin.read().split():
-        with cluster.open_ioctx(name) as pool:
-            for number in range(75):
-                pool.write_full(f"object{number:03}", os.urandom(4 << 20))
-'
-await "pgs: [0-9]* active+clean;" pg stat
+while read -r name _; do fill "$name" 75 4194304; done <<<"$pools"
 sleep 15 # statistics are up to 5 s old
 ask report -f json >"$out/report.json"
 ask pg dump -f json >"$out/pg_dump.json"
@@ -80,7 +71,7 @@ for _ in $(seq 60); do
 import json, sys
 groups = json.load(sys.stdin)
 groups = groups.get("pg_stats", groups) if isinstance(groups, dict) else groups
-print(*(g["pgid"] + "=" + g["state"] + str(g["acting"]) for g in groups if g["pgid"].endswith(".0") or True))')" | tee -a "$out/states.txt" >/dev/null
+print(*(g["pgid"] + "=" + g["state"] + str(g["acting"]) for g in groups))')" | tee -a "$out/states.txt" >/dev/null
     sleep 2
 done
 ask osd df -f json >"$out/after.osd_df.json"

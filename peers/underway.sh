@@ -28,15 +28,7 @@ for flag in noscrub nodeep-scrub; do ask osd set "$flag" >/dev/null; done
 ask balancer off >/dev/null
 ask osd crush rule create-replicated hosts default host >/dev/null
 ask osd pool create data 32 32 replicated hosts >/dev/null
-/usr/bin/python3 - "$objects" "$bytes" <<'PY'
-import os, sys
-import rados
-objects, size = map(int, sys.argv[1:])
-with rados.Rados(conffile=os.environ["CEPH_CONF"]) as cluster, cluster.open_ioctx("data") as pool:
-    for number in range(objects):
-        pool.write_full(f"object{number:06}", os.urandom(size))
-PY
-await "pgs: [0-9]* active+clean;" pg stat
+fill data "$objects" "$bytes"
 sleep 15 # statistics are up to 5 s old
 
 exports() {

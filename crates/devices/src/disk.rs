@@ -53,6 +53,20 @@ pub struct Access {
 }
 
 impl DiskSpec {
+    /// The same disk with other rates and other times, each made from its own.
+    #[must_use]
+    pub fn with(&self, rate: impl Fn(Rate) -> Rate, span: impl Fn(SimSpan) -> SimSpan) -> DiskSpec {
+        let seek = |row: &SeekRow| SeekRow { from: row.from, read: span(row.read), write: span(row.write) };
+        DiskSpec {
+            read: rate(self.read),
+            write: rate(self.write),
+            read_overhead: span(self.read_overhead),
+            write_overhead: span(self.write_overhead),
+            seeks: self.seeks.iter().map(seek).collect(),
+            extent: self.extent,
+        }
+    }
+
     fn seek(&self, bytes: u64, write: bool) -> SimSpan {
         let row = self.seeks.iter().rev().find(|row| row.from.get() <= bytes).or_else(|| self.seeks.first());
         row.map_or(SimSpan::ZERO, |row| if write { row.write } else { row.read })

@@ -183,18 +183,7 @@ impl Hardware {
             Rate::from_bytes_per_second(u64::try_from(scaled).unwrap_or(u64::MAX).max(1)).unwrap_or(rate)
         };
         let changed = |disk: &DiskClock| {
-            let spec = disk.spec();
-            let seek =
-                |row: &SeekRow| SeekRow { from: row.from, read: span(row.read), write: span(row.write) };
-            let spec = DiskSpec {
-                read: rate(spec.read),
-                write: rate(spec.write),
-                read_overhead: span(spec.read_overhead),
-                write_overhead: span(spec.write_overhead),
-                seeks: spec.seeks.iter().map(seek).collect(),
-                extent: spec.extent,
-            };
-            let changed = DiskClock::new(spec, Bytes::new(self.unit));
+            let changed = DiskClock::new(disk.spec().with(rate, span), Bytes::new(self.unit));
             for write in [false, true] {
                 let (span, before) = (changed.transfer(self.unit, write), disk.transfer(self.unit, write));
                 let right = if permille >= 1_000 { span <= before } else { span >= before };

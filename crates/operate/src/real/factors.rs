@@ -1,6 +1,6 @@
 //! Machines whose constants are other than assumed: the same recovery with each constant times a factor.
 
-use towtank_devices::{DiskSpec, SeekRow};
+use towtank_devices::DiskSpec;
 use towtank_rebuild::hardware::Hardware;
 use towtank_rebuild::model::{Limits, Pace, Throttle};
 use towtank_units::{Rate, SimSpan};
@@ -111,14 +111,5 @@ fn disk(spec: &DiskSpec, factors: &Factors) -> DiskSpec {
         let scaled = (rate.bytes_per_second() as f64 * factors.rate).round() as u64;
         Rate::from_bytes_per_second(scaled.max(1)).unwrap_or(rate)
     };
-    let span = |span: SimSpan| times(span, factors.object);
-    let seek = |row: &SeekRow| SeekRow { from: row.from, read: span(row.read), write: span(row.write) };
-    DiskSpec {
-        read: rate(spec.read),
-        write: rate(spec.write),
-        read_overhead: span(spec.read_overhead),
-        write_overhead: span(spec.write_overhead),
-        seeks: spec.seeks.iter().map(seek).collect(),
-        extent: spec.extent,
-    }
+    spec.with(rate, |span| times(span, factors.object))
 }
