@@ -79,3 +79,15 @@ while read -r name from to; do
     acting=$(ask pg map "${group[$name]}" -f json | python3 -c 'import json,sys; print(json.load(sys.stdin)["acting"][0])')
     echo "$name from osd.$from to osd.$to: on osd.$acting"
 done <<<"$pools" | tee "$out/judged.txt"
+
+# Each pool has 75 objects. What stays where it is must be as many as the answer says, and no answer is none.
+python3 - "$out" <<'PY'
+import csv, sys
+out = sys.argv[1]
+lines = [line.split() for line in open(f"{out}/judged.txt")]
+stays = 75 * sum(1 for _, _, _, _, to, _, at in lines if to != "osd.-:" and at != to.rstrip(":"))
+rows = {row[0]: row[1] for row in csv.reader(open(f"{out}/answer/summary.csv"))}
+said = float(rows["unmoved_objects"] or "nan")
+print(f"{stays} objects stay, and the answer says {said:g}")
+sys.exit(said != stays)
+PY

@@ -15,7 +15,6 @@ use crate::cluster::{Cluster, Group, PoolState, Stated};
 use crate::gains::differs;
 use crate::laid_out::LaidOut;
 use crate::tree::device_list;
-use crate::underway;
 
 /// Counts of groups by their states.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,18 +103,17 @@ impl GroupStates {
     /// Counts the groups of a dump; those that it lacks are in an unknown state.
     pub(crate) fn of_dump(cluster: &Cluster, dump: &PgDump) -> GroupStates {
         let mut states = GroupStates { stated: dump.groups.len() as u64, ..GroupStates::default() };
-        let sizes: BTreeMap<i64, u64> =
-            cluster.pools.iter().map(|pool| (pool.placed.id, u64::from(pool.placed.size))).collect();
+        let pools: BTreeMap<i64, &PoolState> =
+            cluster.pools.iter().map(|pool| (pool.placed.id, pool)).collect();
         for stat in &dump.groups {
-            let Some(size) = sizes.get(&stat.group.pool) else { continue };
+            let Some(pool) = pools.get(&stat.group.pool) else { continue };
             states.add(Stated::of(stat), 1);
             states.add_words(&|word| stat.is(word), 1);
             states.note_words(&stat.state);
-            let pool = cluster.pools.iter().find(|pool| pool.placed.id == stat.group.pool);
-            let known = pool.is_some_and(|pool| underway::copied(stat, pool).is_some());
+            let copies = behind(stat, u64::from(pool.placed.size));
+            let known = pool.groups.get(stat.group.seed as usize).is_some_and(|group| group.copied.is_some());
             let is_copied = stat.is("backfilling") || stat.is("recovering");
-            states.halfway += u64::from(is_copied && !known && behind(stat, *size).is_none());
-            let copies = behind(stat, *size);
+            states.halfway += u64::from(is_copied && !known && copies.is_none());
             states.behind += u64::from(copies.is_some());
             states.behind_copies += copies.unwrap_or(0);
             states.guessed += u64::from(stat.stats_invalid);

@@ -63,6 +63,18 @@ pub struct Waiting {
     pub rack_out: bool,
 }
 
+impl Waiting {
+    /// The time until a failure is detected, and from then until its devices are out, where it may have been
+    /// known for some time that they are down.
+    #[must_use]
+    pub fn of(self, down_for: Option<SimSpan>) -> [SimSpan; 2] {
+        match down_for {
+            None => [self.detection, self.down_out],
+            Some(since) => [SimSpan::ZERO, self.down_out.saturating_sub(since)],
+        }
+    }
+}
+
 /// What happens after the beginning, besides failures.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Later {
@@ -271,7 +283,7 @@ impl Recovery<'_> {
     #[must_use]
     pub fn moments_of(&self, struck: &Struck) -> (Option<SimTime>, Option<SimTime>) {
         let flags = &self.later.flags;
-        let detection = struck.down_for.map_or(self.waiting.detection, |_| SimSpan::ZERO);
+        let [detection, down_out] = self.waiting.of(struck.down_for);
         let missed = SimTime::ZERO.saturating_add(struck.at).saturating_add(detection);
         let was_down =
             struck.down_for.is_some() || struck.devices.iter().all(|device| self.down.contains(device));
@@ -283,7 +295,6 @@ impl Recovery<'_> {
         let booted = self.boots(struck).map(|at| SimTime::from_ns(at.as_ns().saturating_sub(1)));
         let down = found.into_iter().chain(booted).min();
         let stays = self.waiting.noout || struck.noout || (struck.rack && !self.waiting.rack_out);
-        let down_out = self.waiting.down_out.saturating_sub(struck.down_for.unwrap_or(SimSpan::ZERO));
         let due = down.filter(|_| !stays).map(|down| down.saturating_add(down_out));
         let out = due.and_then(|due| flags.first_without(due, |flags| flags.no_out));
         (down, out.map(|out| out.saturating_add(self.waiting.peering)))

@@ -150,9 +150,7 @@ pub(super) fn strike(
     let osd = |device: &DeviceId| groups.machines.osds[device.index()];
     let strike = |failure: &Failure| {
         let Failure { devices, name, at, down_for } = failure.clone();
-        let missed = down_for.map_or(waiting.detection, |_| SimSpan::ZERO);
-        let down_out = waiting.down_out.saturating_sub(down_for.unwrap_or(SimSpan::ZERO));
-        let due = at.saturating_add(missed).saturating_add(down_out);
+        let due = waiting.of(down_for).into_iter().fold(at, SimSpan::saturating_add);
         let (kept, given_up): (Vec<DeviceId>, Vec<DeviceId>) =
             devices.into_iter().partition(|device| flags.of_device("noout", osd(device), due));
         let of =
