@@ -1,9 +1,10 @@
 //! How far the backfill of a group has come.
 
 use towtank_imports::ceph::GroupStat;
-use towtank_placement::crush::{NONE, RuleKind};
+use towtank_placement::crush::{ItemId, NONE, RuleKind};
 
-use crate::PoolState;
+use crate::cluster::Group;
+use crate::{Gains, PoolState};
 
 /// The objects of a group that its new devices have already, as a dump counts them: while a group is
 /// backfilled, its objects that are degraded or misplaced are those that the new devices still lack
@@ -41,6 +42,33 @@ fn targets(stat: &GroupStat, pool: &PoolState) -> u64 {
         *id != NONE && !has
     };
     stat.up.iter().enumerate().filter(|one| new(*one)).count() as u64
+}
+
+impl Group {
+    /// How many of its objects the devices have to which it is being copied, and which these are; nothing
+    /// where none has any, or that is not known.
+    #[must_use]
+    pub fn begun(&self, coded: bool) -> Option<(u64, Vec<ItemId>)> {
+        let copied = self.copied.filter(|copied| *copied > 0)?;
+        let to = Gains::between(self.acting.as_ref()?, self.up.as_ref()?, coded).gained;
+        Some((copied, to.into_iter().map(|(_, to)| to).collect()))
+    }
+
+    /// How many of its objects each device has already that gains it: none where others gain it than those to
+    /// which it is being copied.
+    #[must_use]
+    pub fn had(&self, gains: &Gains, coded: bool) -> u64 {
+        let begun = self.begun(coded).filter(|(_, homes)| {
+            homes.len() == gains.gained.len() && gains.gained.iter().all(|(_, to)| homes.contains(to))
+        });
+        begun.map_or(0, |(objects, _)| objects)
+    }
+
+    /// This many bytes of each copy or shard, of so many, are those of some objects.
+    #[must_use]
+    pub fn bytes_of(&self, objects: u64, shard: u64) -> u64 {
+        (u128::from(shard) * u128::from(objects) / u128::from(self.objects.max(1))) as u64
+    }
 }
 
 #[cfg(test)]

@@ -254,7 +254,9 @@ impl Spread {
             let here = present.entry(id).or_default();
             *here = (here.0 + shard, here.1 + 1);
         }
-        self.pending_bytes += Gains::between(held, up, coded).gained.len() as u64 * shard;
+        let gains = Gains::between(held, up, coded);
+        let had = group.bytes_of(group.had(&gains, coded), shard);
+        self.pending_bytes += gains.gained.len() as u64 * (shard - had);
         if group.up.as_ref().is_some_and(|stated| differs(stated, &was.up.devices, coded)) {
             self.disagreeing.0 += 1;
             let id = PgId { pool: pool.placed.id, seed: unit.seed };

@@ -179,6 +179,7 @@ impl Moves {
                         shard: bytes.div_ceil(u64::from(old.data_shards)),
                         data: old.data_shards,
                         first: unit == source,
+                        whole: bytes == old.groups[source as usize].bytes,
                         is_temporary: case
                             .before
                             .overlay
@@ -227,6 +228,8 @@ struct Unit<'a> {
     data: u32,
     /// Whether it keeps the id of the group that it comes from.
     first: bool,
+    /// Whether it is the whole of that group.
+    whole: bool,
     /// Whether the map has a temporary mapping for it.
     is_temporary: bool,
 }
@@ -283,18 +286,21 @@ impl Tally {
         let count = |devices: &[ItemId]| devices.iter().filter(|id| **id != NONE).count() as u64;
         // Of what is left of too little, nothing can be copied.
         let is_read = count(held) >= u64::from(unit.data);
-        let gains = |target| Gains::between(held, target, coded);
-        let changes = if is_read { gains(target) } else { Gains::none() };
-        let pending = if is_read { gains(&unit.anyway).gained.len() as u64 } else { 0 };
+        let gains = |target| if is_read { Gains::between(held, target, coded) } else { Gains::none() };
+        let (changes, anyway) = (gains(target), gains(&unit.anyway));
+        // Of a group that is being copied, its new devices have a part.
+        let had = |gains| if unit.whole { unit.group.had(gains, coded) } else { 0 };
+        let had = |gains| unit.group.bytes_of(had(gains), unit.shard);
+        let lacks = unit.shard - had(&changes);
         let moves = &mut self.moves;
         let stored = count(held) * unit.shard;
-        let moved = changes.gained.len() as u64 * unit.shard;
+        let moved = changes.gained.len() as u64 * lacks;
         moves.groups += 1;
         moves.moved_shards += changes.gained.len() as u64;
         moves.moved_groups += u64::from(!changes.gained.is_empty());
         moves.moved_bytes += moved;
         moves.stored_bytes += stored;
-        moves.pending_bytes += pending * unit.shard;
+        moves.pending_bytes += anyway.gained.len() as u64 * (unit.shard - had(&anyway));
         let primary = unit.group.primary.or(unit.now.acting.primary);
         moves.primaries_changed +=
             u64::from(unit.then.up.primary.is_some() && unit.then.up.primary != primary);
@@ -335,7 +341,7 @@ impl Tally {
         if is_read {
             self.note_devices(held, target, unit.shard);
         }
-        self.note_flows(&changes, (primary, unit.shard));
+        self.note_flows(&changes, primary, (lacks, unit.shard));
         self.note_hosts(0, held, &unit);
         if count(target) >= u64::from(unit.pool.size) {
             self.note_hosts(1, target, &unit);
@@ -379,11 +385,14 @@ impl Tally {
         }
     }
 
-    fn note_flows(&mut self, changes: &Gains, (primary, shard): (Option<ItemId>, u64)) {
+    /// Counts what devices get that lack so much of each copy or shard, and what others lose.
+    fn note_flows(&mut self, changes: &Gains, primary: Option<ItemId>, (lacks, shard): (u64, u64)) {
         for &(from, to) in &changes.gained {
-            self.moves.devices.entry(to).or_default().in_bytes += shard;
+            let device = self.moves.devices.entry(to).or_default();
+            device.in_bytes += lacks;
+            device.present_bytes += shard - lacks;
             if let Some(from) = from.or(primary) {
-                *self.flows.entry((from, to)).or_default() += shard;
+                *self.flows.entry((from, to)).or_default() += lacks;
             }
         }
         for &from in &changes.lost {

@@ -206,7 +206,7 @@ impl Groups {
                 let moves = wanted.iter().any(|wanted| self.differs(&list, &wanted[unit_at], own));
                 lacking += u64::from(lacks && !group.stated.is_some_and(|stated| stated.unknown));
                 if lacks || touches || moves {
-                    let copied = self.copied(group, &list, &unit, own);
+                    let copied = self.copied(group, &unit, own);
                     records.push((kind as u16, number, list, unit, own.redundancy.data, copied));
                 }
                 asked += 1;
@@ -259,16 +259,11 @@ impl Groups {
     }
 
     /// How far the copy of a group has come, where that is known. Of one that is split it is not.
-    fn copied(&self, group: &Group, list: &[DeviceId], unit: &Unit, kind: Kind) -> Option<Copied> {
-        let objects = group.copied.filter(|copied| *copied > 0 && unit.objects == group.objects)?;
-        let device = |osd: &ItemId| self.machines.devices.get(osd).copied();
-        let homes = group.up.iter().flatten().zip(list.iter().map(Some).chain(std::iter::repeat(None)));
-        let new = |(osd, holder): (&ItemId, Option<&DeviceId>)| {
-            let home = device(osd)?;
-            let has = if kind.by_place { holder == Some(&home) } else { list.contains(&home) };
-            (!has).then_some(home)
-        };
-        Some(Copied { objects, homes: homes.filter_map(new).collect() })
+    fn copied(&self, group: &Group, unit: &Unit, kind: Kind) -> Option<Copied> {
+        let (objects, homes) = group.begun(kind.by_place).filter(|_| unit.objects == group.objects)?;
+        let homes: Option<Vec<DeviceId>> =
+            homes.iter().map(|osd| self.machines.devices.get(osd).copied()).collect();
+        Some(Copied { objects, homes: homes? })
     }
 
     /// Whether a group of these devices is to have others.

@@ -210,22 +210,22 @@ fn what_moves(view: &View<'_>) -> String {
     let moved = human::quantity(moves.moved_bytes as f64, "bytes");
     let groups = format!("{} of {} groups", moves.moved_groups, moves.groups);
     let share = format!("{:.1} % of all bytes", 100.0 * moves.moved_fraction());
+    let begun = match view.kept.observed.begun {
+        0 => String::new(),
+        begun => {
+            let groups = human::plural(begun as f64, ["group has", "groups have"]);
+            format!(" ({groups} been copied in part)")
+        }
+    };
     // Some are written more than once, or not at all, so the objects are those that are written.
     match view.shown("written_bytes", "bytes").filter(|written| *written != moved) {
         None => {
             let objects = objects.map_or(String::new(), |objects| objects + " and ");
-            format!("{moved} in {objects}{groups}, {share}")
+            format!("{moved} in {objects}{groups}, {share}{begun}")
         }
         Some(written) => {
             let in_objects = objects.map_or(String::new(), |objects| format!(" in {objects}"));
             let rest = if view.some("stuck_objects") { ", and the rest stays where it is" } else { "" };
-            let begun = match view.kept.observed.begun {
-                0 => String::new(),
-                begun => {
-                    let groups = human::plural(begun as f64, ["group has", "groups have"]);
-                    format!(" ({groups} been copied in part)")
-                }
-            };
             format!(
                 "{moved} in {groups} are to move, {share}; {written}{in_objects} are written until the end{rest}{begun}"
             )

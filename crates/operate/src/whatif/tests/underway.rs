@@ -21,10 +21,14 @@ fn moving(misplaced: u64) -> Folder {
 fn what_is_there_already_is_not_copied_again() {
     let (some, words) = answered(moving(3), FOUR);
     assert_eq!((value(&some, "moved_objects"), value(&some, "written_bytes")), (3.0, 3.0 * 4_194_304.0));
+    // Nor is it among what is to move.
+    for measure in ["moved_bytes", "pending_bytes"] {
+        assert_eq!(value(&some, measure), 3.0 * 4_194_304.0, "{measure}");
+    }
     assert!(words.prose().contains("1 group has been copied in part"), "{words:?}");
     // All of them without a count, and the first time as much longer as seven objects take.
     let (all, words) = answered(moving(0), FOUR);
-    assert_eq!(value(&all, "moved_objects"), 10.0);
+    assert_eq!((value(&all, "moved_objects"), value(&all, "moved_bytes")), (10.0, 10.0 * 4_194_304.0));
     assert!(!words.prose().contains("in part"), "{words:?}");
     let less = value(&all, "time_to_clean_s") - value(&some, "time_to_clean_s");
     let each = 0.008 + 0.004 + 4.194_304 / 200.0 + 4.194_304 / 190.0 + 4.194_304 / 1_250.0;

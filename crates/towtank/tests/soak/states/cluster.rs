@@ -117,6 +117,8 @@ pub(super) struct Group {
     pub(super) last_state: String,
     /// Whether its backfill has begun, of those that wait for one.
     pub(super) begun: bool,
+    /// Objects that devices of `up` have already, of those that do not have all of them.
+    pub(super) part: BTreeMap<i32, u64>,
     /// Whether a device came back and lacks some objects, which the log names: no dump says which device.
     pub(super) behind: bool,
     /// The primary of `up`.
@@ -256,6 +258,7 @@ impl Cluster {
                 last: (Vec::new(), Vec::new()),
                 last_state: String::new(),
                 begun: false,
+                part: BTreeMap::new(),
                 behind: false,
                 primary: NONE,
                 invalid: false,
@@ -511,6 +514,26 @@ impl Cluster {
             }
             self.groups[at].holders = holders;
             self.serve(at);
+            self.keep_parts(at);
+        }
+    }
+
+    /// A device that is no home of a group any more loses what it has of it.
+    fn keep_parts(&mut self, at: usize) {
+        let homes = super::oracle::new_homes(self, &self.groups[at]);
+        self.groups[at].part.retain(|osd, _| homes.contains(osd));
+    }
+
+    /// Copies some more objects of a group to each of its new homes, but never all of them. How many follows
+    /// from the group and the number of events, so that a seed draws the same events with and without them.
+    fn copy_part(&mut self, at: usize) {
+        let homes = super::oracle::new_homes(self, &self.groups[at]);
+        let events = self.course.len() as u64;
+        let group = &mut self.groups[at];
+        let percent = (u64::from(group.id.seed) * 37 + group.id.pool as u64 * 17 + events * 53) % 100;
+        for home in homes {
+            let has = group.part.entry(home).or_default();
+            *has += (group.objects - *has) * percent / 100;
         }
     }
 
@@ -581,6 +604,10 @@ impl Cluster {
             self.groups[at].holders = holders;
             self.groups[at].begun = begun;
             self.serve(at);
+            self.keep_parts(at);
+            if begun {
+                self.copy_part(at);
+            }
         }
     }
 
@@ -612,6 +639,9 @@ impl Cluster {
         for group in &self.groups {
             for osd in group.holders.iter().filter(|osd| **osd != NONE) {
                 held[*osd as usize] += self.shard(group);
+            }
+            for (osd, objects) in &group.part {
+                held[*osd as usize] += self.shard(group) * objects / group.objects.max(1);
             }
         }
         held

@@ -199,15 +199,43 @@ fn listed(devices: &[i32]) -> Vec<i64> {
     devices.iter().map(|osd| i64::from(*osd)).collect()
 }
 
+/// Objects of a group that are degraded and misplaced, as its primary counts them: what its new homes lack
+/// is misplaced as far as others that serve it have it, and degraded otherwise; so is what has no home.
+fn lacking(cluster: &Cluster, group: &Group) -> (u64, u64) {
+    let homes = super::oracle::new_homes(cluster, group);
+    let lacks = |osd: &i32| group.objects - group.part.get(osd).copied().unwrap_or(0);
+    let pool = cluster.pool(group);
+    if cluster.live(group).len() < pool.data as usize {
+        let serving = group.acting.iter().filter(|osd| **osd != NONE).count() as u64;
+        return (u64::from(pool.width).saturating_sub(serving) * group.objects, 0);
+    }
+    if !pool.is_coded() {
+        let spare = group.acting.iter().filter(|osd| !group.up.contains(osd)).count();
+        let absent = (pool.width as usize).saturating_sub(group.up.len());
+        let mut lacking = vec![group.objects; absent];
+        lacking.extend(homes.iter().map(lacks));
+        lacking.sort_unstable_by(|one, other| other.cmp(one));
+        let (moved, missing) = lacking.split_at(spare.min(lacking.len()));
+        return (missing.iter().sum(), moved.iter().sum());
+    }
+    let mut found = (0, 0);
+    for (up, acting) in group.up.iter().zip(&group.acting) {
+        let of = if *acting == NONE { &mut found.0 } else { &mut found.1 };
+        if *up == NONE {
+            *of += group.objects;
+        } else if up != acting {
+            *of += lacks(up);
+        }
+    }
+    found
+}
+
 /// The statistics of some groups together, as a pool and a group have them.
 fn sum(cluster: &Cluster, groups: &[&Group]) -> Value {
     let add = |of: &dyn Fn(&Group) -> u64| groups.iter().map(|group| of(group)).sum::<u64>();
-    let lacks = |group: &Group| {
-        let serving = group.acting.iter().filter(|osd| **osd != NONE).count() as u64;
-        let behind = u64::from(group.behind) * group.objects.div_ceil(2);
-        u64::from(cluster.pool(group).width).saturating_sub(serving) * group.objects + behind
-    };
-    let moves = |group: &Group| super::oracle::to_copy(cluster, group, &group.up).misplaced * group.objects;
+    let lacks =
+        |group: &Group| lacking(cluster, group).0 + u64::from(group.behind) * group.objects.div_ceil(2);
+    let moves = |group: &Group| lacking(cluster, group).1;
     let copies = |group: &Group| u64::from(cluster.pool(group).width) * group.objects;
     let mut sum = json!({
         "num_bytes": add(&|group| group.bytes), "num_objects": add(&|group| group.objects), "num_omap_bytes": 0,

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use towtank_report::{Report, Status};
 
-use super::cluster::{Cluster, Group, NONE, Shown};
-use super::oracle::{Count, Facts, facts, to_copy, waits_for_itself};
+use super::cluster::{Cluster, Group, NONE, Shown, USUAL_FLAGS};
+use super::oracle::{Count, Facts, facts, new_homes, to_copy, waits_for_itself};
 use super::planted::Damage;
 
 /// An answer, as far as laws look at it.
@@ -42,7 +42,7 @@ impl Said {
 }
 
 /// All laws, each with damage that breaks it.
-pub(super) const LAWS: [(&str, Damage); 77] = [
+pub(super) const LAWS: [(&str, Damage); 78] = [
     ("all: there is an answer", Damage::Export),
     ("now: short groups", Damage::Record),
     ("now: groups below min_size", Damage::More),
@@ -57,6 +57,7 @@ pub(super) const LAWS: [(&str, Damage); 77] = [
     ("now: not safe while a flag stops rebuilds", Damage::Verdict(Status::Safe)),
     ("now: bytes to move", Damage::Record),
     ("now: bytes pending", Damage::More),
+    ("now: bytes written", Damage::More),
     ("now: groups to move", Damage::More),
     ("now: what is never clean has no time", Damage::Time(5)),
     ("now: a device without room leaves no time", Damage::Time(5)),
@@ -166,11 +167,11 @@ impl Judge<'_> {
         self.law(of_empty, !lacks, || format!("{found:?}, and the truth {sure}, of which {empty} are empty"));
     }
 
-    /// A measure has this value, where all groups are known.
-    fn moved(&mut self, law: &'static str, measure: &str, want: u64) {
+    /// A measure has a value within the bounds, where all groups are known.
+    fn moved(&mut self, law: &'static str, measure: &str, want: Count) {
         let found = self.said.value(measure);
-        let holds = self.facts.unknown > 0 || found == Some(want as f64);
-        self.law(law, holds, || format!("{measure} is {found:?}, and the truth {want}"));
+        let holds = self.facts.unknown > 0 || found.is_some_and(|found| want.holds(found));
+        self.law(law, holds, || format!("{measure} is {found:?}, and the truth {want:?}"));
     }
 
     fn safe_is_said(&mut self, law: &'static str, danger: bool, what: &str) {
@@ -234,7 +235,7 @@ pub(super) fn now(cluster: &Cluster, said: &Said) -> Broken {
 
 /// Data to move: what is missing and misplaced once devices that are down are marked out.
 fn moves(judge: &mut Judge<'_>) {
-    let later = to_move(&judge.cluster.after(&[]));
+    let later = to_move(judge.cluster, &judge.cluster.after(&[]));
     // Which explicit mappings are dropped depends on whether a step of `pgp_num` or the end of the time of a
     // device that is down comes first.
     let cluster = judge.cluster;
@@ -243,7 +244,10 @@ fn moves(judge: &mut Judge<'_>) {
     }
     judge.moved("now: bytes pending", "pending_bytes", later.bytes);
     // Groups without objects count too, as they do for Ceph.
-    judge.moved("now: groups to move", "moved_groups", later.groups);
+    judge.moved("now: groups to move", "moved_groups", Count { sure: later.groups, perhaps: 0 });
+    if is_free(cluster, &judge.facts) {
+        judge.moved("now: bytes written", "written_bytes", later.bytes);
+    }
     let never = judge.facts.unread.sure > 0 || later.homeless > 0;
     let holds = !never || judge.said.says_why_not("time_to_clean_s");
     let clean = judge.said.value("time_to_clean_s");
@@ -253,6 +257,14 @@ fn moves(judge: &mut Judge<'_>) {
     judge.law("now: a device without room leaves no time", holds, || {
         format!("osd.{} would be too full, and time_to_clean_s is {clean:?}", full.unwrap_or_default())
     });
+}
+
+/// Whether all that is to move can, and nothing else happens meanwhile, so that each object is copied once.
+fn is_free(cluster: &Cluster, facts: &Facts) -> bool {
+    let is_open = facts.unknown + facts.behind + facts.unread.sure + facts.homeless > 0;
+    let is_held = cluster.flags.len() > USUAL_FLAGS.len() || !cluster.is_roomy;
+    let changes = cluster.has_down_and_in() || cluster.is_splitting() || cluster.is_to_be_split();
+    !(is_open || is_held || changes || cluster.groups.iter().any(waits_for_itself))
 }
 
 /// Ceph moves nothing onto a device that is fuller (`mon_osd_backfillfull_ratio`, its default).
@@ -274,7 +286,8 @@ fn overfull(cluster: &Cluster) -> Option<usize> {
             used[*osd as usize] -= shard;
         }
         for osd in group.up.iter().filter(|osd| **osd != NONE && !live.contains(osd)) {
-            used[*osd as usize] += shard;
+            let has = group.part.get(osd).copied().unwrap_or(0);
+            used[*osd as usize] += shard - shard * i128::from(has) / i128::from(group.objects.max(1));
             gains[*osd as usize] |= shard > 0;
         }
     }
@@ -283,21 +296,44 @@ fn overfull(cluster: &Cluster) -> Option<usize> {
 }
 
 /// What must be copied until all groups are where the map puts them.
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ToMove {
-    pub(super) bytes: u64,
+    /// The bytes, and those of objects that new homes may have already, which exports do not show exactly.
+    pub(super) bytes: Count,
     pub(super) groups: u64,
     pub(super) homeless: u64,
 }
 
-pub(super) fn to_move(cluster: &Cluster) -> ToMove {
-    let mut all = ToMove { bytes: 0, groups: 0, homeless: 0 };
-    for group in &cluster.groups {
-        let found = to_copy(cluster, group, &group.up);
-        all.bytes += found.of_all() * cluster.shard(group);
+/// The same once a cluster is as `after`, from what the exports of it `now` show.
+pub(super) fn to_move(now: &Cluster, after: &Cluster) -> ToMove {
+    let mut all = ToMove::default();
+    for (before, group) in now.groups.iter().zip(&after.groups) {
+        let found = to_copy(after, group, &group.up);
+        let (sure, perhaps) = left(now, before, after, group);
+        all.bytes.sure += sure;
+        all.bytes.perhaps += perhaps;
         all.groups += u64::from(found.of_all() > 0);
         all.homeless += if group.objects > 0 { found.homeless } else { 0 };
     }
     all
+}
+
+/// The bytes of a group that its homes lack, and how many more an answer may count: all where some homes are
+/// others later, or statistics do not show what is copied; and less than an object for each home where they
+/// have different parts.
+fn left(now: &Cluster, before: &Group, after: &Cluster, group: &Group) -> (u64, u64) {
+    let whole = to_copy(after, group, &group.up).of_all() * after.shard(group);
+    let homes = new_homes(after, group);
+    let each = after.shard(group).checked_div(group.objects).unwrap_or(0);
+    let part = |osd: &i32| group.part.get(osd).copied().unwrap_or(0);
+    let has = homes.iter().map(part).sum::<u64>() * each;
+    let shows = now.counts_objects && group.shown == Shown::Now && !group.invalid;
+    if !shows || homes != new_homes(now, before) {
+        return (whole - has, has);
+    }
+    let is_even = homes.iter().all(|osd| part(osd) == part(&homes[0]));
+    let rounded = if is_even { 0 } else { each * (homes.len() as u64 - 1) };
+    (whole - has, rounded)
 }
 
 /// Whether groups with all their copies have some on other devices than the map says.
@@ -313,7 +349,7 @@ fn moves_only(cluster: &Cluster) -> bool {
 fn times(judge: &mut Judge<'_>) {
     let facts = judge.facts.clone();
     let [clean, full] = ["time_to_clean_s", "time_to_full_redundancy_s"].map(|name| judge.said.value(name));
-    let stays = facts.unread.sure > 0 || to_move(&judge.cluster.after(&[])).homeless > 0;
+    let stays = facts.unread.sure > 0 || to_move(judge.cluster, &judge.cluster.after(&[])).homeless > 0;
     judge.law("now: a move takes time", facts.waiting == 0 || clean != Some(0.0), || {
         format!("time_to_clean_s is 0, and {} groups are to be copied", facts.waiting)
     });
@@ -323,7 +359,7 @@ fn times(judge: &mut Judge<'_>) {
             facts.unread.sure, facts.homeless
         )
     });
-    let moves = || to_move(&judge.cluster.after(&[])).bytes > 0;
+    let moves = || to_move(judge.cluster, &judge.cluster.after(&[])).bytes.sure > 0;
     let splits = judge.cluster.is_splitting() && moves();
     judge.law("now: a split under way takes time", !splits || clean != Some(0.0), || {
         "time_to_clean_s is 0, and groups are still to move to places of their own".to_owned()
@@ -423,7 +459,7 @@ pub(super) fn held(cluster: &Cluster, said: &Said) -> Broken {
 pub(super) fn failed(cluster: &Cluster, devices: &[i32], said: &Said) -> Broken {
     let facts = facts(cluster, devices);
     let mut judge = Judge { cluster, facts: facts.clone(), said, broken: Vec::new() };
-    let at_rest = to_move(cluster).bytes == 0;
+    let at_rest = to_move(cluster, cluster).bytes == Count::default();
     let law =
         if at_rest { "failed: groups below min_size" } else { "failed: groups below min_size in a recovery" };
     judge.below([law, "failed: groups without objects below min_size"]);
@@ -474,7 +510,7 @@ fn hits(judge: &mut Judge<'_>, devices: &[i32]) {
     // Which explicit mappings are dropped depends on whether a step of `pgp_num` or a failure comes first.
     let drops = judge.cluster.is_splitting() && judge.cluster.has_mappings();
     if facts.unread.sure + facts.unread.perhaps == 0 && !judge.cluster.has_flag("nodown") && !drops {
-        let later = to_move(&judge.cluster.after(devices));
+        let later = to_move(judge.cluster, &judge.cluster.after(devices));
         judge.moved("failed: bytes to move", "moved_bytes", later.bytes);
     }
     let full = said.value("time_to_full_redundancy_s");

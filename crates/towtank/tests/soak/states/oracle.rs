@@ -45,6 +45,20 @@ pub(super) fn to_copy(cluster: &Cluster, group: &Group, up: &[i32]) -> ToCopy {
     ToCopy { missing, misplaced: needed - missing, homeless: lacking - missing }
 }
 
+/// Devices of `up` that are to get the objects of a group, which can be read.
+pub(super) fn new_homes(cluster: &Cluster, group: &Group) -> Vec<i32> {
+    let pool = cluster.pool(group);
+    let live = cluster.live(group);
+    if live.len() < pool.data as usize {
+        return Vec::new();
+    }
+    let has = |place: usize, osd: &i32| {
+        if pool.is_coded() { group.holders.get(place) == Some(osd) } else { live.contains(osd) }
+    };
+    let homes = group.up.iter().enumerate().filter(|(place, osd)| **osd != NONE && !has(*place, osd));
+    homes.map(|(_, osd)| *osd).collect()
+}
+
 /// Whether a shard belongs on a device that holds another shard of the group, for which the map has no place:
 /// Ceph keeps both there, and `whatif` leaves the first where it is, and names it.
 pub(super) fn waits_for_itself(group: &Group) -> bool {

@@ -31,7 +31,7 @@ pub(super) enum Damage {
     Export,
 }
 
-const COUNTS: [&str; 15] = [
+const COUNTS: [&str; 16] = [
     "groups_short_now",
     "groups_incomplete_now",
     "groups_inactive_now",
@@ -39,6 +39,7 @@ const COUNTS: [&str; 15] = [
     "below_min_size",
     "moved_bytes",
     "pending_bytes",
+    "written_bytes",
     "moved_groups",
     "one_copy_bytes",
     "two_copies_bytes",
@@ -52,7 +53,7 @@ const COUNTS: [&str; 15] = [
 /// An answer that breaks no law.
 fn sound(cluster: &Cluster, asked: &Asked) -> Said {
     let failed = asked.failed();
-    let (facts, moves) = (facts(cluster, failed), laws::to_move(&cluster.after(failed)));
+    let (facts, moves) = (facts(cluster, failed), laws::to_move(cluster, &cluster.after(failed)));
     let silent = |group: &&super::cluster::Group| matches!(group.shown, Shown::Unknown | Shown::Stale);
     let silent = cluster.groups.iter().filter(silent).count() as u64;
     let counts = [
@@ -61,8 +62,9 @@ fn sound(cluster: &Cluster, asked: &Asked) -> Said {
         facts.inactive.sure,
         silent,
         facts.below.sure,
-        moves.bytes,
-        moves.bytes,
+        moves.bytes.sure,
+        moves.bytes.sure,
+        moves.bytes.sure,
         moves.groups,
         facts.last_bytes.sure,
         facts.second_bytes.sure,
@@ -150,6 +152,10 @@ fn a_planted_violation_of_each_law_is_noticed() {
             break;
         }
         let cluster = if seed % 2 == 0 { Cluster::wide(seed) } else { Cluster::of(seed) };
+        // The rarest law is about a device without room.
+        if seed > 80 && cluster.is_roomy {
+            continue;
+        }
         for Question { asked, .. } in questions(&cluster, seed) {
             let right = sound(&cluster, &asked);
             assert_eq!(broken(&cluster, &asked, &right), [], "seed {seed} {asked:?}");
@@ -206,6 +212,7 @@ pub(super) fn states(cluster: &Cluster) -> Vec<(&'static str, bool)> {
         ("explicit mappings", !cluster.upmaps.is_empty()),
         ("clean", cluster.groups.iter().all(clean)),
         ("backfilling", cluster.groups.iter().any(|group| group.begun && group.up != group.acting)),
+        ("copied in part", cluster.groups.iter().any(|group| group.part.values().any(|some| *some > 0))),
         ("down and in", osd(&|osd| !osd.up && osd.weight > 0)),
         ("out", osd(&|osd| osd.weight == 0)),
         ("reweighted", osd(&|osd| osd.weight > 0 && osd.weight < FULL)),
@@ -264,12 +271,12 @@ fn every_bad_state_is_drawn() {
 fn what_is_down_and_never_marked_out_is_noticed() {
     let now = Asked::Now;
     let differs = |cluster: &Cluster| {
-        laws::to_move(cluster).bytes != laws::to_move(&cluster.after(&[])).bytes
-            && facts(cluster, &[]).unknown == 0
+        let (stays, later) = (laws::to_move(cluster, cluster), laws::to_move(cluster, &cluster.after(&[])));
+        !later.bytes.holds(stays.bytes.sure as f64) && facts(cluster, &[]).unknown == 0
     };
     let cluster = (1..=300).map(Cluster::of).find(differs).expect("one of them has a device down and in");
     let mut said = sound(&cluster, &now);
-    let stays = laws::to_move(&cluster).bytes as f64;
+    let stays = laws::to_move(&cluster, &cluster).bytes.sure as f64;
     said.measures.insert("moved_bytes".to_owned(), Ok(stays));
     let found = broken(&cluster, &now, &said);
     assert_eq!(found.iter().map(|(law, _)| *law).collect::<Vec<_>>(), ["now: bytes to move"], "{found:?}");

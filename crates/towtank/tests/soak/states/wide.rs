@@ -131,10 +131,14 @@ impl Cluster {
             let parent = &mut self.groups[own];
             // The first part of each sum is the larger one.
             let each = parent.bytes.checked_div(parent.objects).unwrap_or(0);
+            let whole = parent.objects;
             child.objects = parent.objects / 2;
             parent.objects -= child.objects;
             (child.bytes, parent.bytes) = (child.objects * each, parent.objects * each);
             (child.invalid, parent.invalid) = (true, true);
+            for group in [parent, &mut child] {
+                group.part.values_mut().for_each(|has| *has = *has * group.objects / whole.max(1));
+            }
             self.groups.push(child);
         }
         self.pools[pool].groups = after;
