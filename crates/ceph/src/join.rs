@@ -8,7 +8,7 @@ use towtank_imports::ceph::{
 };
 use towtank_placement::crush::pools::{Device, PgId};
 use towtank_placement::crush::{Map, MsrFault, NONE, RuleKind};
-use towtank_report::{Severity, Warning};
+use towtank_report::{Severity, Warning, human};
 use towtank_units::Bytes;
 
 use crate::cluster::{Cluster, Group, PoolState, Stated};
@@ -437,12 +437,14 @@ fn take_groups(
     }
     for (pool, groups) in unknown_pools {
         warnings.push(Warning::unknown(format!(
-            "`{file}` has {groups} groups of pool {pool}, which the osd dump lacks; they are left out"
+            "`{file}` has {} of pool {pool}, which the osd dump lacks: left out",
+            counted(groups)
         )));
     }
     if beyond > 0 {
         warnings.push(Warning::unknown(format!(
-            "`{file}` has {beyond} groups beyond the `pg_num` of their pools, which are left out; was the cluster splitting?"
+            "`{file}` has {} beyond the `pg_num` of a pool: left out; was the cluster splitting?",
+            counted(beyond)
         )));
     }
     for pool in &cluster.pools {
@@ -458,8 +460,8 @@ fn take_groups(
             .collect();
         if let Some(first) = absent.first() {
             warnings.push(Warning::unknown(format!(
-                "`{file}` lacks {} groups of pool `{}`, such as {first}; they count as empty",
-                absent.len(),
+                "`{file}` lacks {} of pool `{}`, such as {first}: counted as empty",
+                counted(absent.len() as u64),
                 pool.name
             )));
         }
@@ -500,14 +502,19 @@ fn misplaced(
     None
 }
 
+/// A number of groups in words.
+fn counted(groups: u64) -> String {
+    human::plural(groups as f64, ["group", "groups"])
+}
+
 /// Names groups whose sums are negative.
 fn note_negative(dump: &PgDump, file: &str, warnings: &mut Vec<Warning>) {
     let mut negative = dump.groups.iter().filter(|stat| stat.sum.is_negative);
     if let Some(first) = negative.next() {
-        let all = 1 + negative.count();
+        let all = counted(1 + negative.count() as u64);
         warnings.push(Warning::unknown(format!(
-            "`{file}` has {all} groups with negative sums, such as {}: Ceph's statistics of them are wrong until they are \
-             scrubbed, and what is negative counts as 0",
+            "`{file}` has {all} with negative sums, such as {}: Ceph's statistics are wrong there until a scrub, \
+             and what is negative counts as 0",
             first.group
         )));
     }
@@ -523,7 +530,8 @@ fn note_states(
     for (word, effect) in states {
         let count = count(word);
         if count > 0 {
-            let text = format!("{count} of {all} groups in `{file}` are {word}: {effect}");
+            let verb = if count == 1 { "is" } else { "are" };
+            let text = format!("{count} of {all} groups in `{file}` {verb} {word}: {effect}");
             warnings.push(Warning { severity: severity_of(word), text });
         }
     }

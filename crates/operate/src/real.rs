@@ -35,6 +35,7 @@ use towtank_rebuild::failures::Struck;
 use towtank_rebuild::hardware::Hardware;
 use towtank_rebuild::ledger::{Order, Rules};
 use towtank_rebuild::model::{Limits, Queues};
+use towtank_rebuild::plan::DeviceId;
 use towtank_rebuild::recovery::{Later, Recovery, Waiting};
 use towtank_rebuild::redundancy::Redundancy;
 use towtank_recovery::checks::Fleet;
@@ -372,16 +373,26 @@ impl Ready {
                 )));
             }
         }
-        warnings.extend(self.few_in(struck));
         warnings
     }
 
     /// Where so many devices fail that the monitors stop marking devices out. Those that are down and in are
-    /// marked out too; of these alone it is known which ones stay in.
-    fn few_in(&self, struck: &[Struck]) -> Option<Warning> {
+    /// marked out too; of these alone it is known which ones stay in. `is_back` says what is up again by a time.
+    pub(crate) fn few_in(
+        &self,
+        struck: &[Struck],
+        is_back: impl Fn(DeviceId, SimSpan) -> bool,
+    ) -> Option<Warning> {
         let (osds, cluster) = (&self.groups.machines.osds, &self.groups.cluster);
-        let fails = struck.iter().filter(|struck| struck.down_for.is_none());
-        let fails = fails.flat_map(|struck| &struck.devices).map(|device| osds[device.index()]);
+        let waiting = self.waiting();
+        let stays_away = |struck: &Struck, device: DeviceId| {
+            let due = waiting.of(struck.down_for).into_iter().fold(struck.at, SimSpan::saturating_add);
+            !is_back(device, due)
+        };
+        let fails = struck.iter().filter(|struck| struck.down_for.is_none()).flat_map(|struck| {
+            let away = struck.devices.iter().filter(|device| stays_away(struck, **device));
+            away.map(|device| osds[device.index()])
+        });
         let is_down = |osd: &i32| cluster.device(*osd).is_some_and(|state| !state.up && state.weight > 0);
         let mut out: Vec<i32> = osds.iter().copied().filter(is_down).chain(fails.clone()).collect();
         // The monitors look before they mark the next one out.

@@ -236,9 +236,8 @@ pub fn outside(known: Version) -> Option<Warning> {
         major if major > newest => ("newer", newest),
         major => {
             let last = NEWEST[(major - oldest) as usize];
-            let text = format!(
-                "the newest version of {major} whose rules are known here is {last}: they are assumed for Ceph {known}"
-            );
+            let text =
+                format!("the rules of Ceph {major} were read at {last}: they are assumed for Ceph {known}");
             let is_newer = Release::assumed(known) > last;
             return is_newer.then(|| Warning::note(text));
         }

@@ -197,8 +197,8 @@ fn exports_that_disagree_are_refused_or_reported() {
     0 B.
     because     32 groups are in an unknown state
 
-    unknown     `pg_dump.json.gz` has 32 groups of pool 2, which the osd dump lacks; they are left out
-    unknown     `pg_dump.json.gz` lacks 32 groups of pool `archive`, such as 5.0; they count as empty
+    unknown     `pg_dump.json.gz` has 32 groups of pool 2, which the osd dump lacks: left out
+    unknown     `pg_dump.json.gz` lacks 32 groups of pool `archive`, such as 5.0: counted as empty
 
     Results of each pool
     Pool     Groups  Moved [groups]  Stored [TiB]  Moved [B]

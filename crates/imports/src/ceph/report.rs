@@ -177,6 +177,26 @@ fn versions(of_monitor: Option<&str>, devices: &[Metadata]) -> Vec<Version> {
     found
 }
 
+/// Says which daemons of devices have a version that cannot be read, or none though others have one.
+fn unread_versions(file: &str, devices: &[Metadata]) -> Option<String> {
+    let some_have = devices.iter().any(|device| device.ceph_version.is_some());
+    let is_unread = |device: &&Metadata| match &device.ceph_version {
+        Some(text) => Version::in_text(text).is_none(),
+        None => some_have && device.bluestore_bdev_size.is_some(),
+    };
+    let unread: Vec<&Metadata> = devices.iter().filter(is_unread).collect();
+    let first = unread.first()?;
+    let of_first = first.ceph_version.as_deref().unwrap_or("nothing").trim();
+    let rest = match unread.len() - 1 {
+        0 => String::new(),
+        others => format!(" and {others} more"),
+    };
+    Some(format!(
+        "`{file}` has no version of Ceph that can be read for osd.{}{rest} (`{of_first}`): the release is that of the other          daemons, or the one that the osd map requires",
+        first.id
+    ))
+}
+
 #[derive(Deserialize)]
 struct Fields {
     /// That of the monitor.
@@ -209,12 +229,13 @@ struct PoolStatistic {
 /// If it is no report, or has values that Ceph would not write.
 pub fn read_report(file: File<'_>) -> Result<Imported<Report>, ImportError> {
     let bytes = unpack(file, FILE_MAX_BYTES)?;
-    let Imported { value: fields, notes } =
+    let Imported { value: fields, mut notes } =
         read_json::<Fields>(file, &bytes).map_err(|error| match error.hint {
             Some(_) => error,
             None => error.hint("it should be the output of `ceph report`"),
         })?;
     fields.osdmap.check(file.name, "osdmap.")?;
+    notes.extend(unread_versions(file.name, &fields.osd_metadata));
     let value = Report {
         map: fields.crushmap.map(file.name, "crushmap.")?,
         osd_dump: fields.osdmap,

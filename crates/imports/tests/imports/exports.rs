@@ -60,6 +60,33 @@ fn rules_of_squid_are_the_same_in_every_form() {
     assert_eq!(tunables["minimum_required_version"], "squid");
 }
 
+/// Versions that cannot be read, or that one of several daemons lacks, are said; those of all are not.
+#[test]
+fn versions_that_cannot_be_read_are_said() {
+    let mut text = String::new();
+    GzDecoder::new(&bytes("report.json.gz")[..]).read_to_string(&mut text).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let notes = |change: &dyn Fn(&mut serde_json::Value)| {
+        let mut report = report.clone();
+        change(&mut report["osd_metadata"]);
+        let text = report.to_string();
+        read_report(file("report", text.as_bytes())).unwrap().notes
+    };
+    assert_eq!(notes(&|_| ()), Vec::<String>::new());
+    let of_one = notes(&|all| all[1]["ceph_version"] = "nonsense".into());
+    assert!(of_one[0].contains("can be read for osd.1 (`nonsense`)"), "{of_one:?}");
+    let of_two = notes(&|all| {
+        all[1]["ceph_version"] = "vampire".into();
+        all[2].as_object_mut().unwrap().remove("ceph_version");
+    });
+    assert!(of_two[0].contains("for osd.1 and 1 more (`vampire`)"), "{of_two:?}");
+    let all = |all: &mut serde_json::Value| {
+        let all = all.as_array_mut().unwrap().iter_mut();
+        all.for_each(|one| drop(one.as_object_mut().unwrap().remove("ceph_version")));
+    };
+    assert_eq!(notes(&all), Vec::<String>::new());
+}
+
 #[test]
 fn groups_are_where_the_map_puts_them() {
     let map = read_map(file("map", &bytes("crushmap.bin"))).unwrap().value;

@@ -12,15 +12,16 @@ pub fn warnings(moves: &Moves) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if moves.disagreeing > 0 {
         warnings.push(Warning::unknown(format!(
-            "{} groups belong elsewhere by `crush_map` and `osd_dump` than by `pg_dump`, such as {}: were they exported \
-             at different times?",
-            moves.disagreeing, moves.disagreeing_example
+            "{} elsewhere by `crush_map` and `osd_dump` than by `pg_dump`, such as {}: were they exported at different \
+             times?",
+            groups(moves.disagreeing, ("belongs", "belong")),
+            moves.disagreeing_example
         )));
     }
     if moves.groups_homeless > 0 {
         warnings.push(Warning::danger(format!(
-            "{} groups would have no device left: their data would not be served, and might be lost",
-            moves.groups_homeless
+            "{} no device left: their data would not be served, and might be lost",
+            groups(moves.groups_homeless, ("would have", "would have"))
         )));
     }
     warnings.extend(fill_warnings(moves).into_iter().map(Warning::danger));

@@ -354,10 +354,10 @@ fn real_exports_are_read_with_what_to_know() {
       there is no `pg_dump`, so all groups of a pool are assumed to have the same size and to be served where the map and its temporary mappings (`pg_temp`) have them
     Unknown: 65 groups are short of copies now; 65 groups have all copies or shards on one host, and would be lost with it; 65 groups belong elsewhere by the map than by `pg_dump`: were they exported at different times? no change: 65/65 (100.00 %) groups, 2 GiB/4 GiB (50.0 %) bytes to move; the least possible is 2 GiB.
       2 pools of `report.json.gz`, such as `device_health_metrics`, take writes with a single copy (`min_size` 1): what was written then is lost with that device
-      `degraded_pg_dump.json.gz` has 1 groups of pool 3, which the osd dump lacks; they are left out
-      `degraded_pg_dump.json.gz` has 1 groups of pool 4, which the osd dump lacks; they are left out
-      `degraded_pg_dump.json.gz` has 1 groups of pool 5, which the osd dump lacks; they are left out
-      `degraded_pg_dump.json.gz` has 8 groups of pool 6, which the osd dump lacks; they are left out
+      `degraded_pg_dump.json.gz` has 1 group of pool 3, which the osd dump lacks: left out
+      `degraded_pg_dump.json.gz` has 1 group of pool 4, which the osd dump lacks: left out
+      `degraded_pg_dump.json.gz` has 1 group of pool 5, which the osd dump lacks: left out
+      `degraded_pg_dump.json.gz` has 8 groups of pool 6, which the osd dump lacks: left out
       75 of 76 groups in `degraded_pg_dump.json.gz` are degraded: their missing copies are counted as bytes to move where the map has a device for them
       76 of 76 groups in `degraded_pg_dump.json.gz` are undersized: they have fewer copies than their pool requires; what the map has a device for is counted as bytes to move
       nothing is changed; data that moves is already in transit

@@ -139,7 +139,7 @@ fn temporary_mappings_that_the_dump_does_not_follow_are_named() {
 fn negative_sums_are_named_and_negative_counts_refused() {
     let folder = edited(|_| {}, |groups| groups[0]["stat_sum"]["num_objects"] = json!(-5));
     let (outcome, _) = said(folder, "");
-    let named = outcome.warnings.iter().any(|one| one.text.contains("1 groups with negative sums, such as"));
+    let named = outcome.warnings.iter().any(|one| one.text.contains("1 group with negative sums, such as"));
     assert!(named, "{:?}", outcome.warnings);
     let mut folder = example();
     let text = crate::exports::samples::unpacked(&folder, "pg_dump.json.gz");
