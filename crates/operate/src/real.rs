@@ -3,8 +3,7 @@
 //! Groups start on the devices that serve them (`acting`), so data that was missing or being moved before the
 //! failure stays so. New targets are where Ceph 16.2 places a group once the failed devices are out, with
 //! explicit mappings and primary affinities; a surviving copy moves too where its place has changed. What it
-//! leaves out: `mon_osd_min_in_ratio`, and scans of groups before their backfill (one operation in 512
-//! objects).
+//! leaves out: scans of groups before their backfill (one operation in 512 objects).
 //!
 //! - `machines`: hosts, racks and disks, and their assumed speeds;
 //! - `groups`: what is affected, and where it belongs;
@@ -35,7 +34,6 @@ use towtank_rebuild::failures::Struck;
 use towtank_rebuild::hardware::Hardware;
 use towtank_rebuild::ledger::{Order, Rules};
 use towtank_rebuild::model::{Limits, Queues};
-use towtank_rebuild::plan::DeviceId;
 use towtank_rebuild::recovery::{Later, Recovery, Waiting};
 use towtank_rebuild::redundancy::Redundancy;
 use towtank_recovery::checks::Fleet;
@@ -123,9 +121,6 @@ pub(crate) struct Staged {
     /// Warnings about what fails.
     pub warnings: Vec<Warning>,
 }
-
-/// Ceph's `mon_osd_min_in_ratio`.
-pub(crate) const IN_RATIO_MIN: f64 = 0.75;
 
 impl Ready {
     /// Checks what is asked about exports that have been read, and what their map is changed to.
@@ -374,38 +369,6 @@ impl Ready {
             }
         }
         warnings
-    }
-
-    /// Where so many devices fail that the monitors stop marking devices out. Those that are down and in are
-    /// marked out too; of these alone it is known which ones stay in. `is_back` says what is up again by a time.
-    pub(crate) fn few_in(
-        &self,
-        struck: &[Struck],
-        is_back: impl Fn(DeviceId, SimSpan) -> bool,
-    ) -> Option<Warning> {
-        let (osds, cluster) = (&self.groups.machines.osds, &self.groups.cluster);
-        let waiting = self.waiting();
-        let stays_away = |struck: &Struck, device: DeviceId| {
-            let due = waiting.of(struck.down_for).into_iter().fold(struck.at, SimSpan::saturating_add);
-            !is_back(device, due)
-        };
-        let fails = struck.iter().filter(|struck| struck.down_for.is_none()).flat_map(|struck| {
-            let away = struck.devices.iter().filter(|device| stays_away(struck, **device));
-            away.map(|device| osds[device.index()])
-        });
-        let is_down = |osd: &i32| cluster.device(*osd).is_some_and(|state| !state.up && state.weight > 0);
-        let mut out: Vec<i32> = osds.iter().copied().filter(is_down).chain(fails.clone()).collect();
-        // The monitors look before they mark the next one out.
-        out.pop();
-        let out: BTreeSet<i32> = out.into_iter().collect();
-        let any = fails.count() > 0 && !self.settings.noout;
-        (any && cluster.share_in(&out) < IN_RATIO_MIN).then(|| {
-            Warning::danger(format!(
-                "less than {:.0} % of the devices would be in before the last one is marked out; Ceph's monitors then stop marking \
-                 devices out by themselves (`mon_osd_min_in_ratio`), but here all are marked out",
-                100.0 * IN_RATIO_MIN
-            ))
-        })
     }
 }
 

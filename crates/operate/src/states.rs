@@ -25,7 +25,7 @@ pub(crate) fn found(states: &GroupStates, all: u64) -> Vec<(Status, String)> {
             found.push((status, groups(count, verb) + rest));
         }
     };
-    say(Status::NotSafe, states.lost, ("has", "have"), " unfound data now");
+    say(Status::NotSafe, states.lost, ("has", "have"), " unfound objects now");
     say(Status::NotSafe, states.inactive, ("serves", "serve"), " no requests now");
     let open = " `incomplete`: whether their data are lost is not known until other devices come back or an operator \
                 decides (`ceph pg PGID query` says which devices they ask for)";
@@ -116,7 +116,7 @@ mod tests {
                 "Unknown: more than is placed",
                 "NotSafe: a pool takes no writes",
                 "AtRisk: a device is nearfull",
-                "NotSafe: 1 group has unfound data now",
+                "NotSafe: 1 group has unfound objects now",
                 "NotSafe: 2 groups serve no requests now",
                 "Unknown: 2 groups are `incomplete`: whether their data are lost is not known until other devices come \
                  back or an operator decides (`ceph pg PGID query` says which devices they ask for)",

@@ -15,7 +15,7 @@ const TITLES: [(&str, &str); 19] = [
     ("groups_short_now", "Groups with too few devices now"),
     ("groups_homeless", "Groups without a device in the end"),
     ("groups_inactive_now", "Groups that serve no requests now"),
-    ("groups_lost_now", "Groups with unfound data now"),
+    ("groups_lost_now", "Groups with unfound objects now"),
     ("groups_incomplete_now", "Groups that may have lost data now"),
     ("groups_unknown_now", "Groups in an unknown state now"),
     ("groups_behind_now", "Groups that lack copies of objects now"),

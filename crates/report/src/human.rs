@@ -188,7 +188,41 @@ fn middle(values: &[f64], unit: &str) -> Option<Shown> {
 }
 
 fn with_unit(digits: &str, unit: &str) -> String {
-    if unit.is_empty() { digits.to_owned() } else { format!("{digits} {unit}") }
+    match unit {
+        "" => digits.to_owned(),
+        unit if digits == "1" => format!("1 {}", singular(unit)),
+        unit => format!("{digits} {unit}"),
+    }
+}
+
+/// A unit as one of it is called: `group` of `groups`. Names of units of physics, such as `s` and `IOPS`, and
+/// words that are no plurals stay.
+fn singular(unit: &str) -> &str {
+    const COUNTED: [&str; 22] = [
+        "chunks",
+        "clients",
+        "commands",
+        "devices",
+        "events",
+        "groups",
+        "hosts",
+        "jobs",
+        "mappings",
+        "messages",
+        "objects",
+        "operations",
+        "points",
+        "reads",
+        "requests",
+        "rounds",
+        "runs",
+        "servers",
+        "shards",
+        "steps",
+        "windows",
+        "writes",
+    ];
+    unit.strip_suffix('s').filter(|_| COUNTED.contains(&unit)).unwrap_or(unit)
 }
 
 /// A name as a heading: `mean_wait` is `Mean wait`.
@@ -315,6 +349,9 @@ mod tests {
             (1.5e9, "bytes/s", "1.397 GiB/s"),
             (1e10, "bits/s", "10 Gbit/s"),
             (12_345.0, "requests", "12,345 requests"),
+            (1.0, "requests", "1 request"),
+            (1.4, "requests", "1.4 requests"),
+            (1.0, "IOPS", "1 IOPS"),
             (12_345.67, "requests/s", "12,346 requests/s"),
             (1234.5, "", "1,235"),
             (0.8, "", "0.8"),

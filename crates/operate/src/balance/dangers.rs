@@ -206,7 +206,7 @@ mod tests {
                 "osd.300 is 97 % full, above full (95 %)",
                 "osd.3 is 91 % full, above backfillfull (90 %)",
                 "osd.2 is 87 % full, and 1 more are above nearfull (85 %)",
-                "1 group has unfound data now",
+                "1 group has unfound objects now",
                 "4 groups are short of copies",
                 "osd.300 has 300 groups, above 250 (the default of mon_max_pg_per_osd)",
             ]

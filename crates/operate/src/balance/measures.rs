@@ -214,7 +214,7 @@ fn of_groups() -> Vec<Row> {
             |seen| Ok(seen.kept.safety.short as f64),
         ),
         state("groups_inactive_now", "placement groups that serve no requests now", |states| states.inactive),
-        state("groups_lost_now", "placement groups with unfound data now", |states| states.lost),
+        state("groups_lost_now", "placement groups with unfound objects now", |states| states.lost),
         state(
             "groups_incomplete_now",
             "placement groups of which nobody knows whether their data are lost, now",

@@ -259,7 +259,7 @@ mod tests {
         assert_eq!(
             dangers(&moves),
             [
-                "4 groups have unfound data now",
+                "4 groups have unfound objects now",
                 "1 group serves no requests now",
                 "2 groups are in an unknown state",
                 "1 group would have no device left",

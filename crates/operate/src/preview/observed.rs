@@ -147,7 +147,7 @@ fn of_groups() -> Vec<Row> {
         Row::new("groups_inactive_now", "groups", "placement groups that serve no requests now", |seen| {
             seen.by_state(|states| states.inactive)
         }),
-        Row::new("groups_lost_now", "groups", "placement groups with unfound data now", |seen| {
+        Row::new("groups_lost_now", "groups", "placement groups with unfound objects now", |seen| {
             seen.by_state(|states| states.lost)
         }),
         Row::new(

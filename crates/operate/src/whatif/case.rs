@@ -3,9 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use towtank_ceph::{Cluster, FillLimits, Joined, upmaps};
+use towtank_ceph::{Cluster, FillLimits, Joined, device_list, upmaps};
 use towtank_placement::crush::pools::FULL;
-use towtank_placement::crush::{NONE, RuleKind};
+use towtank_placement::crush::{ItemId, NONE, RuleKind};
+use towtank_rebuild::failures::Struck;
 use towtank_rebuild::plan::DeviceId;
 use towtank_recovery::estimate;
 use towtank_recovery::settings::PEERING;
@@ -53,6 +54,8 @@ pub struct Ready {
     pub start: SimSpan,
     /// What becomes of devices that are down and in.
     pub down: DownAndIn,
+    /// Devices that fail and stay in, since too few others are in.
+    pub(super) kept: BTreeSet<ItemId>,
     /// What the manager changes in steps.
     pub(super) way: Option<Way>,
     /// The changes in words, in order of time.
@@ -88,7 +91,7 @@ impl Ready {
         let begins = Begins { start: &start, goes_on: targets.reached, down_for: &joined.down_for };
         let course =
             stages::stages((&asked, &flags), (&scenario, draft), &begins, &mut words, &mut warnings)?;
-        let Stages { times, mut after, upmaps_dropped, down, left_alone, by_user } = course;
+        let Stages { times, mut after, upmaps_dropped, down, left_alone, by_user, kept, late } = course;
         let mut disks = vec![classed(&start, &joined, &scenario)];
         disks.extend(after.iter().map(|cluster| classed(cluster, &joined, &scenario)));
         let end = after.last().expect("there is a stage at the beginning").clone();
@@ -114,6 +117,7 @@ impl Ready {
         let fails = !asked.fail.is_empty() || !asked.replace.is_empty();
         let mut staged =
             real.staged(&RunContext::alone(Seed(0), 0)).expect("nobody stops a context of its own");
+        keep_in(&mut staged.struck, &kept.union(&late).copied().collect(), &real);
         words.extend(returns_and_flags(&asked));
         words.sort_by_key(|told| told.at);
         let starts = starts.when(!words.is_empty());
@@ -139,7 +143,22 @@ impl Ready {
             splits,
         };
         let (lasts, start, told) = (asked.lasts(), begins, words);
-        Ok(Ready { scenario, case, real, staged, back, back_with_data, fails, lasts, start, down, way, told })
+        let ready = Ready {
+            scenario,
+            case,
+            real,
+            staged,
+            back,
+            back_with_data,
+            fails,
+            lasts,
+            start,
+            down,
+            kept,
+            way,
+            told,
+        };
+        Ok(ready)
     }
 
     /// Whether anything is asked for.
@@ -178,6 +197,21 @@ fn loaded(scenario: &Scenario, asked: &Asked, draft: &Draft) -> Result<(Joined, 
     check_paused(&flags, asked, scenario, draft).into_result(())?;
     joined.warnings.extend(said);
     Ok((joined, flags))
+}
+
+/// What fails and stays in, since too few other devices are in, is a failure by itself.
+fn keep_in(struck: &mut Vec<Struck>, kept: &BTreeSet<ItemId>, real: &real::Ready) {
+    let osd = |device: &DeviceId| real.groups.machines.osds[device.index()];
+    let part = |one: Struck| {
+        let (stays, out): (Vec<DeviceId>, Vec<DeviceId>) =
+            one.devices.iter().partition(|device| kept.contains(&osd(device)));
+        let names: Vec<ItemId> = stays.iter().map(osd).collect();
+        let name = if out.is_empty() { one.name.clone() } else { device_list(&names) };
+        let noout = one.noout || !stays.is_empty();
+        let apart = Struck { devices: stays, name, noout, ..one.clone() };
+        [Struck { devices: out, ..one }, apart].into_iter().filter(|one| !one.devices.is_empty())
+    };
+    *struck = std::mem::take(struck).into_iter().flat_map(part).collect();
 }
 
 fn failing_of(change: &asked::Change) -> failing::Asked<'_> {

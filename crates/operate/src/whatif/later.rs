@@ -36,9 +36,6 @@ pub fn add(
 ) -> Result<Added, Problems> {
     let asks = starts.asks;
     let returns = returns(asked, real, &staged.struck, draft, &mut staged.warnings)?;
-    let is_back =
-        |device, by| returns.iter().any(|(change, devices)| change.at <= by && devices.contains(&device));
-    staged.warnings.extend(real.few_in(&staged.struck, is_back));
     let after = |usual: SimSpan| if asks { starts.after(usual) } else { SimSpan::ZERO };
     let start = if asked.fails_at_once() { SimSpan::ZERO } else { after(AFTER_MAP) };
     let moment_after = |at: SimSpan, usual: SimSpan| {

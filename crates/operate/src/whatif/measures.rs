@@ -271,7 +271,7 @@ fn of_groups() -> Vec<Row> {
         Row::new("groups_inactive_now", "groups", "placement groups that serve no requests now", |seen| {
             by_state(seen, |states| states.inactive)
         }),
-        Row::new("groups_lost_now", "groups", "placement groups with unfound data now", |seen| {
+        Row::new("groups_lost_now", "groups", "placement groups with unfound objects now", |seen| {
             by_state(seen, |states| states.lost)
         }),
         Row::new(

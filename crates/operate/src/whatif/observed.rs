@@ -564,14 +564,16 @@ impl Seen {
         (behind > 0).then(|| format!("{groups} copies on devices that no export names"))
     }
 
-    /// Why nothing is said of time: something is to be copied of which no export says what.
+    /// Why nothing is said of time: some objects are nowhere, or something is to be copied of which no export
+    /// says what.
     fn idle_in_doubt(&self) -> Option<String> {
         let states = &self.moves.states;
         let lost = human::plural(states.lost as f64, ["group has", "groups have"]);
-        let lost = || (states.lost > 0).then(|| format!("{lost} unfound data"));
+        let lost = (states.lost > 0).then(|| format!("{lost} unfound objects"));
         let is_open = states.behind + states.unknown + states.unsettled > 0;
         let doubt = self.doubt_of_moves().filter(|_| is_open || self.recovered.jobs == 0);
-        doubt.or_else(lost).or_else(|| self.incomplete().filter(|_| self.recovered.stuck.undecided == 0))
+        let incomplete = || self.incomplete().filter(|_| self.recovered.stuck.undecided == 0);
+        lost.or(doubt).or_else(incomplete)
     }
 
     /// Groups that wait for room by their state: when they get it is in no export.

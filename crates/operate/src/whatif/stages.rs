@@ -5,7 +5,8 @@
 //! when it is down is in no export, so the time counts from the beginning: an upper bound. `noout` of the map
 //! or of what the device is in keeps it in, while its time runs on; so do a whole rack that is down
 //! (`mon_osd_down_out_subtree_limit`) and too few devices that are in (`mon_osd_min_in_ratio`). What fails
-//! here has its times from the recovery, but for `noout` of a part of the cluster that is unset later.
+//! here has its times from the recovery, but for `noout` of a part of the cluster that is unset later; which
+//! of it stays in since too few devices are in is found here.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,13 +22,15 @@ use super::scenario::Scenario;
 use crate::asked::{Asked, Change, SET, Told};
 use crate::changes::{self, Changed};
 use crate::flags::{ClusterFlags, Flagged};
-use crate::real::IN_RATIO_MIN;
 
 /// Until the monitors look at what is down: half of `mon_tick_interval`.
 const LOOK: SimSpan = SimSpan::from_ms(2_500);
 
 /// What is in for longer than this after its time is in for a reason: a few looks of the monitors. A choice.
 const LATE: SimSpan = SimSpan::from_secs(60);
+
+/// Ceph's `mon_osd_min_in_ratio`.
+const IN_RATIO_MIN: f64 = 0.75;
 
 /// The course of the map.
 pub(super) struct Stages {
@@ -43,6 +46,10 @@ pub(super) struct Stages {
     pub(super) left_alone: Option<Cluster>,
     /// Whether the user asks for each stage; the others the monitors make.
     pub(super) by_user: Vec<bool>,
+    /// Devices that fail and stay in, since too few others are in when their time is over: until the end, or
+    /// until a stage marks them out.
+    pub(super) kept: BTreeSet<ItemId>,
+    pub(super) late: BTreeSet<ItemId>,
 }
 
 /// What becomes of devices that are down and in at the beginning.
@@ -101,6 +108,21 @@ impl DownAndIn {
 struct Acts {
     out: BTreeSet<ItemId>,
     back: BTreeSet<ItemId>,
+    /// What has failed here, and is marked out in the recovery.
+    given_up: BTreeSet<ItemId>,
+}
+
+/// What becomes of devices so far.
+#[derive(Default)]
+struct SoFar {
+    /// Why devices that are down stay in.
+    stay: BTreeMap<String, BTreeSet<ItemId>>,
+    /// What has failed and is marked out in the recovery.
+    given_up: BTreeSet<ItemId>,
+    /// What stays in because too few others are in.
+    kept: BTreeSet<ItemId>,
+    /// What has failed and was marked out after it had stayed in.
+    late: BTreeSet<ItemId>,
 }
 
 /// All that decides when a device is marked out.
@@ -110,6 +132,8 @@ struct Monitors<'a> {
     /// When each device fails, and when it comes back.
     fails: BTreeMap<ItemId, SimSpan>,
     returns: BTreeMap<ItemId, SimSpan>,
+    /// Those that are down at the beginning, and replaced later.
+    replaced: BTreeSet<ItemId>,
     detection: SimSpan,
     down_out: SimSpan,
     /// Whether the user says that nothing is marked out.
@@ -151,6 +175,15 @@ impl Monitors<'_> {
         }))
     }
 
+    /// When a device that fails here is marked out in the recovery; none if it is not, or is back by then.
+    fn given_up_at(&self, device: ItemId) -> Option<SimSpan> {
+        let failed = *self.fails.get(&device)?;
+        let usual = failed.saturating_add(self.detection).saturating_add(self.down_out);
+        let at = self.left(device).filter(|_| self.replaced.contains(&device)).unwrap_or(usual);
+        let is_back = self.returns.get(&device).is_some_and(|back| *back <= at);
+        (!self.noout && !is_back).then_some(at)
+    }
+
     /// Notes since when devices are down that are marked out.
     fn note_since(&self, out: &[ItemId], down: &mut DownAndIn) {
         let mut by_words: BTreeMap<String, Vec<ItemId>> = BTreeMap::new();
@@ -171,24 +204,29 @@ impl Monitors<'_> {
         down.overdue.extend((!overdue.is_empty()).then(|| device_list(&overdue)));
     }
 
-    /// Why a device is not marked out at a time at which no flag keeps it in.
-    fn keeps(&self, cluster: &Cluster, device: ItemId, at: SimSpan) -> Option<String> {
-        let away = |(_, failed): &(&ItemId, &SimSpan), span: SimSpan| failed.saturating_add(span) <= at;
-        let is_back = |device: &ItemId| self.returns.get(device).is_some_and(|back| *back <= at);
-        let gone = |span: SimSpan| -> BTreeSet<ItemId> {
-            let gone = self.fails.iter().filter(|one| away(one, span) && !is_back(one.0));
-            gone.map(|(device, _)| *device).collect()
+    /// Whether a device is of a rack that is down as a whole, where that keeps it in.
+    fn is_of_dead_rack(&self, cluster: &Cluster, device: ItemId, at: SimSpan) -> bool {
+        let is_down = |(failing, failed): &(&ItemId, &SimSpan)| {
+            failed.saturating_add(self.detection) <= at && !self.is_back(**failing, at)
         };
-        if !self.rack_out && cluster.in_dead_rack(device, &gone(self.detection)) {
-            return Some("a whole rack that is down (`mon_osd_down_out_subtree_limit`)".to_owned());
-        }
-        let is_out = |device: &ItemId| self.flags.holder("noout", *device, at).is_none();
-        let mut out = gone(self.detection.saturating_add(self.down_out));
-        out.retain(|device| !self.noout && is_out(device));
-        (cluster.share_in(&out) < IN_RATIO_MIN).then(|| {
-            format!("less than {:.0} % of devices in (`mon_osd_min_in_ratio`)", 100.0 * IN_RATIO_MIN)
-        })
+        let down: BTreeSet<ItemId> = self.fails.iter().filter(is_down).map(|(device, _)| *device).collect();
+        !self.rack_out && cluster.in_dead_rack(device, &down)
     }
+
+    fn is_back(&self, device: ItemId, at: SimSpan) -> bool {
+        self.returns.get(&device).is_some_and(|back| *back <= at)
+    }
+
+    /// Whether too few devices are in to mark another one out.
+    fn are_few_in(&self, cluster: &Cluster, at: SimSpan, given_up: &BTreeSet<ItemId>) -> bool {
+        let out = given_up.iter().copied().filter(|device| !self.is_back(*device, at)).collect();
+        cluster.share_in(&out) < IN_RATIO_MIN
+    }
+}
+
+/// Why the monitors mark no more devices out.
+pub(super) fn too_few() -> String {
+    format!("less than {:.0} % of devices in (`mon_osd_min_in_ratio`)", 100.0 * IN_RATIO_MIN)
 }
 
 /// What keeps a device in, in words with the command that ends it.
@@ -218,8 +256,8 @@ pub(super) fn stages(
     warnings: &mut Vec<Warning>,
 ) -> Result<Stages, Problems> {
     let monitors = monitors(asked, flags, scenario, (start, down_for));
-    let mut stay: BTreeMap<String, BTreeSet<ItemId>> = BTreeMap::new();
-    let mut acts = acts(&monitors, &mut stay);
+    let mut so_far = SoFar::default();
+    let mut acts = acts(&monitors, &mut so_far.stay);
     let mut stages = Stages {
         times: Vec::new(),
         after: Vec::new(),
@@ -227,6 +265,8 @@ pub(super) fn stages(
         down: DownAndIn::default(),
         left_alone: None,
         by_user: Vec::new(),
+        kept: BTreeSet::new(),
+        late: BTreeSet::new(),
     };
     let mut by_itself: Vec<ItemId> = Vec::new();
     let mut steps: BTreeMap<SimSpan, _> = asked.stages().into_iter().collect();
@@ -246,8 +286,9 @@ pub(super) fn stages(
             }
             None => before.clone(),
         };
-        let Acts { out, back } = acts.remove(&at).unwrap_or_default();
-        let out = mark_out(&monitors, (&mut then, at), &out, &mut stay);
+        let acts = acts.remove(&at).unwrap_or_default();
+        let out = mark_out(&monitors, (&mut then, at), &acts, &mut so_far);
+        let back = acts.back;
         if !out.is_empty() {
             stages.upmaps_dropped += upmaps::drop_broken(&mut then);
             let were_down = out.iter().filter(|device| !monitors.fails.contains_key(device));
@@ -268,7 +309,10 @@ pub(super) fn stages(
     let listed = |(why, devices): (String, BTreeSet<ItemId>)| {
         (why, device_list(&devices.into_iter().collect::<Vec<_>>()))
     };
-    stages.down.stay = stay.into_iter().map(listed).collect();
+    let (failed, down) = so_far.kept.into_iter().partition(|device| monitors.fails.contains_key(device));
+    let stay = so_far.stay.into_iter().chain([(too_few(), down)]).filter(|(_, devices)| !devices.is_empty());
+    stages.down.stay = stay.map(listed).collect();
+    (stages.kept, stages.late) = (failed, so_far.late);
     stages.left_alone = left_alone((start, goes_on.as_ref()), &by_itself);
     Ok(stages)
 }
@@ -305,14 +349,16 @@ fn monitors<'a>(
         each.collect::<BTreeMap<ItemId, SimSpan>>()
     };
     let (mut fails, returns) = (of(&asked.fail), of(&asked.returns));
-    for device in replaced_later(asked, start) {
-        fails.entry(device).or_insert(SimSpan::ZERO);
+    let replaced = replaced_later(asked, start);
+    for device in &replaced {
+        fails.entry(*device).or_insert(SimSpan::ZERO);
     }
     Monitors {
         start,
         flags,
         fails,
         returns,
+        replaced,
         detection: delays.detection.unwrap_or(SimSpan::from_secs(20)),
         down_out: delays.down_out.unwrap_or(SimSpan::from_secs(600)),
         noout: delays.noout == Some(true),
@@ -345,29 +391,53 @@ fn acts(monitors: &Monitors<'_>, stay: &mut BTreeMap<String, BTreeSet<ItemId>>) 
             Some(Err(why)) if !monitors.fails.contains_key(&device) => {
                 stay.entry(why).or_default().insert(device);
             }
+            None => {
+                if let Some(at) = monitors.given_up_at(device) {
+                    acts.entry(at).or_default().given_up.insert(device);
+                    // Then others may be marked out.
+                    acts.extend(
+                        back.filter(|back| !acts.contains_key(back)).map(|back| (*back, Acts::default())),
+                    );
+                }
+            }
             _ => {}
         }
     }
     acts
 }
 
-/// Marks devices out, one after the other, and tells which; those that the monitors keep in go to `stay`.
+/// Marks devices out, one after the other, and tells which; those that the monitors keep in are noted, and
+/// looked at again. What has failed here stays as it is in the map where it is marked out in the recovery.
 fn mark_out(
     monitors: &Monitors<'_>,
     (cluster, at): (&mut Cluster, SimSpan),
-    due: &BTreeSet<ItemId>,
-    stay: &mut BTreeMap<String, BTreeSet<ItemId>>,
+    acts: &Acts,
+    so_far: &mut SoFar,
 ) -> Vec<ItemId> {
     let mut out = Vec::new();
-    for &device in due {
-        if cluster.device(device).is_none_or(|own| own.weight == 0) {
+    let due: BTreeSet<ItemId> =
+        [&acts.out, &acts.given_up, &so_far.kept].into_iter().flatten().copied().collect();
+    for device in due {
+        let was_kept = so_far.kept.remove(&device);
+        let is_of_recovery = acts.given_up.contains(&device);
+        if monitors.is_back(device, at) || cluster.device(device).is_none_or(|own| own.weight == 0) {
             continue;
         }
-        if let Some(why) = monitors.keeps(cluster, device, at) {
-            stay.entry(why).or_default().insert(device);
+        if monitors.is_of_dead_rack(cluster, device, at) {
+            let why = "a whole rack that is down (`mon_osd_down_out_subtree_limit`)".to_owned();
+            if !is_of_recovery {
+                so_far.stay.entry(why).or_default().insert(device);
+            }
+        } else if monitors.are_few_in(cluster, at, &so_far.given_up) {
+            so_far.kept.insert(device);
+        } else if is_of_recovery {
+            so_far.given_up.insert(device);
         } else if let Some(own) = cluster.device_mut(device) {
             own.weight = 0;
             out.push(device);
+            if was_kept && monitors.fails.contains_key(&device) {
+                so_far.late.insert(device);
+            }
         }
     }
     out

@@ -7,7 +7,7 @@ use towtank_rebuild::recovery::Recovery;
 use towtank_units::SimSpan;
 
 use super::case::Ready;
-use super::stages::kept_by;
+use super::stages::{kept_by, too_few};
 
 /// In words that follow a number of objects: wait for osd.3, which stays in because of `noout` of host h1.
 pub(super) fn waits(ready: &Ready, recovery: &Recovery<'_>) -> String {
@@ -41,6 +41,7 @@ fn reason(ready: &Ready, recovery: &Recovery<'_>, struck: &Struck) -> Option<Str
     let osd = ready.real.groups.machines.osds[device.index()];
     let in_the_end = ready.real.flags.holder("noout", osd, SimSpan::MAX).map(kept_by);
     match () {
+        () if ready.kept.contains(&osd) => Some(too_few()),
         () if struck.noout => in_the_end,
         () if recovery.waiting.noout => Some(in_the_end.unwrap_or_else(|| "`noout = true`".to_owned())),
         () if struck.rack && !recovery.waiting.rack_out => {

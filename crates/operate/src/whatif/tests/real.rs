@@ -128,6 +128,39 @@ fn no_more_is_marked_out_once_too_few_are_in() {
     assert!(value(&four, "stuck_objects") > 0.0);
 }
 
+/// The same of what fails: one after the other, whether down before or not, and not if others are back by
+/// then.
+#[test]
+fn what_fails_is_not_marked_out_once_too_few_are_in() {
+    let stays = |down: &[i32], keys: &str| {
+        let seen = small_down(4, down, keys);
+        let full = &seen.measures["time_to_full_redundancy_s"];
+        let why = full.reason().unwrap_or_default().to_owned();
+        why.split_once("wait for ").and_then(|(_, of)| Some(of.split_once(", which stay")?.0.to_owned()))
+    };
+    let only = |device: &str| Some(device.to_owned());
+    assert_eq!(stays(&[], "fail = [\"osd.0\", \"osd.2\", \"osd.4\"]"), None);
+    let four = "fail = [\"osd.0\", \"osd.2\", \"osd.4\", \"osd.6\"]";
+    assert_eq!(stays(&[], four), only("osd.6"));
+    // One is back before its time is over, or later, when there is room for another one.
+    let back = |at: &str| format!("{four}\nclient_writes = \"0/s\"\nreturns = \"osd.2@{at}\"");
+    assert_eq!([stays(&[], &back("9min")), stays(&[], &back("1h"))], [None, None]);
+    let out = |at: &str| value(&small_down(4, &[], &back(at)), "time_to_end_s");
+    assert!(out("1h") > 3_600.0, "osd.6 is marked out once osd.2 is in: {}", out("1h"));
+    assert!(out("9min") < 3_600.0);
+    // Another one fails once one of three is back and in again, or before.
+    let later = |back: &str| {
+        format!(
+            "fail = [\"osd.0\", \"osd.2\", \"osd.4\", \"osd.6@1h\"]\nclient_writes = \"0/s\"\nreturns = \"osd.2@{back}\""
+        )
+    };
+    assert_eq!([stays(&[], &later("50min")), stays(&[], &later("2h"))], [None, None]);
+    let one_more = four.replace("osd.6", "osd.6\", \"osd.7");
+    assert_eq!(stays(&[], &one_more), Some("osd.6, osd.7".to_owned()));
+    // What is down already is marked out first.
+    assert_eq!(stays(&[6], "fail = [\"osd.0\", \"osd.2\", \"osd.4\"]"), only("osd.4"));
+}
+
 /// Where groups belong when osd.5 is out, by osdmaptool 16.2.15 with `--mark-out 5`. Its dump is made before
 /// mappings are dropped, so groups with dropped mappings are left out.
 #[test]

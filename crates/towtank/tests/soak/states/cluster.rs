@@ -377,8 +377,8 @@ impl Cluster {
     }
 
     /// The cluster once the monitors have marked out what was down, and then these devices, which failed.
-    /// They mark out none under `noout`, none of a rack that is down as a whole, and of what was down none
-    /// while less than three quarters of all devices are in.
+    /// They mark out none under `noout`, none of a rack that is down as a whole, and none while less than
+    /// three quarters of all devices are in.
     pub(super) fn after(&self, failed: &[i32]) -> Cluster {
         let mut after = self.clone();
         failed.iter().for_each(|osd| after.devices[*osd as usize].up = false);
@@ -392,10 +392,12 @@ impl Cluster {
             flagged || self.has_flag("noout") || racks.contains(&host.rack)
         };
         let down = (0..self.devices.len() as i32).filter(|osd| !after.is_up(*osd) && !failed.contains(osd));
-        let due: Vec<i32> = down.chain(failed.iter().copied()).filter(|osd| !stays(*osd)).collect();
+        let mut later = failed.to_vec();
+        later.sort_unstable();
+        let due: Vec<i32> = down.chain(later).filter(|osd| !stays(*osd)).collect();
         for osd in due {
             let within = after.devices.iter().filter(|osd| osd.weight > 0).count();
-            if failed.contains(&osd) || 4 * within >= 3 * after.devices.len() {
+            if 4 * within >= 3 * after.devices.len() {
                 after.devices[osd as usize].weight = 0;
             }
         }
