@@ -53,6 +53,8 @@ pub struct Group {
     pub stated: Option<Stated>,
     /// Of its objects, those that the devices have to which it is being copied; none where that is not known.
     pub copied: Option<u64>,
+    /// How many of its devices have just been replaced by empty ones, which are no longer among `acting`.
+    pub emptied: u32,
 }
 
 /// What the dump says of a group's state, as far as it concerns data safety.
@@ -110,6 +112,7 @@ impl Group {
             primary: i32::try_from(stat.acting_primary).ok().filter(|primary| *primary >= 0),
             stated: Some(Stated::of(stat)),
             copied: None,
+            emptied: 0,
         }
     }
 }

@@ -35,11 +35,19 @@ pub struct GroupStates {
     pub behind: u64,
     /// The copies that these lack, where an export counts them.
     pub behind_copies: u64,
-    /// Groups that serve no requests while their devices come to an agreement, or for a reason that their
-    /// state does not tell.
+    /// Groups that serve no requests for some seconds while their devices come to an agreement.
+    #[serde(default)]
+    pub peering: u64,
+    /// Groups that serve no requests for a reason that their state does not tell.
     pub unsettled: u64,
     /// Groups whose clients wait for a read lease (`laggy`, `wait`).
     pub paused: u64,
+    /// Groups that are `down` by a report, which does not say which they are.
+    #[serde(default)]
+    pub down_somewhere: u64,
+    /// Groups that are not `active` and `clean`.
+    #[serde(default)]
+    pub unclean: u64,
     /// Groups of which a scrub found damaged copies.
     pub inconsistent: u64,
     /// Groups that wait for room on a device.
@@ -136,6 +144,7 @@ impl GroupStates {
             let behind = is("degraded") && !is("undersized");
             states.behind += if behind { of.groups } else { 0 };
             states.halfway += if is("backfilling") || is("recovering") { of.groups } else { 0 };
+            states.down_somewhere += if is("down") { of.groups } else { 0 };
         }
         states.uncounted = report.pools.iter().filter(|(_, sum)| is_uncounted(*sum)).count() as u64;
         states.unplaced.extend(unplaced(cluster, report));
@@ -160,10 +169,13 @@ impl GroupStates {
     fn add_words(&mut self, is: &dyn Fn(&str) -> bool, groups: u64) {
         let any = |words: &[&str]| words.iter().any(|word| is(word));
         let is_settled = any(&["active", "peered", "unknown", "stale", "down", "incomplete"]);
-        self.unsettled += if is_settled { 0 } else { groups };
+        let is_peering = !is_settled && any(&["peering", "activating"]);
+        self.peering += if is_peering { groups } else { 0 };
+        self.unsettled += if is_settled || is_peering { 0 } else { groups };
         self.inconsistent += if any(&["inconsistent", "failed_repair"]) { groups } else { 0 };
         self.toofull += if any(&["backfill_toofull", "recovery_toofull"]) { groups } else { 0 };
         self.paused += if any(&["laggy", "wait"]) { groups } else { 0 };
+        self.unclean += if is("active") && is("clean") { 0 } else { groups };
     }
 
     /// Names words of a state that are none of Ceph's.

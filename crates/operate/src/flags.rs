@@ -173,14 +173,15 @@ impl ClusterFlags {
     }
 
     /// What is to be said where only some of the devices that fail have `nodown`.
-    pub(crate) fn nodown_of_some(&self, failing: &[ItemId]) -> Option<Warning> {
+    pub(crate) fn nodown_of_some(&self, failing: &[ItemId]) -> Option<String> {
         let held = |at: SimSpan| failing.iter().filter_map(move |device| self.holder("nodown", *device, at));
         let parted = |at: &SimSpan| (1..failing.len()).contains(&held(*at).count());
         let at = self.stages.iter().map(|(at, _)| *at).find(parted)?;
         let words = held(at).next().map(Flagged::in_words).unwrap_or_default();
-        Some(Warning::unknown(format!(
-            "{words} keeps some of what fails from being marked down and the rest not, which is not modelled: all of it is              marked down here"
-        )))
+        Some(format!(
+            "{words} keeps some of what fails from being marked down and the rest not, which is not modelled: all of it is \
+             marked down here"
+        ))
     }
 
     /// What they mean where only places of data are answered, and something is to move.

@@ -26,7 +26,8 @@ pub(crate) fn found(states: &GroupStates, all: u64) -> Vec<(Status, String)> {
         }
     };
     say(Status::NotSafe, states.lost, ("has", "have"), " unfound objects now");
-    say(Status::NotSafe, states.inactive, ("serves", "serve"), " no requests now");
+    let inactive = states.inactive.saturating_sub(states.peering);
+    say(Status::NotSafe, inactive, ("serves", "serve"), " no requests now");
     let open = " `incomplete`: whether their data are lost is not known until other devices come back or an operator \
                 decides (`ceph pg PGID query` says which devices they ask for)";
     say(Status::Unknown, states.incomplete, ("is", "are"), open);
@@ -39,6 +40,7 @@ pub(crate) fn found(states: &GroupStates, all: u64) -> Vec<(Status, String)> {
     say(Status::Unknown, states.behind, ("lacks", "lack"), &rest);
     let full = " for room (`backfill_toofull`), whatever the fill of the devices says";
     say(Status::Unknown, states.toofull, ("waits", "wait"), full);
+    say(Status::AtRisk, states.peering, ("peers", "peer"), " now, for some seconds in which requests wait");
     let lease = " no requests until a read lease is renewed or ends (`laggy`, `wait`)";
     say(Status::AtRisk, states.paused, ("serves", "serve"), lease);
     say(Status::AtRisk, states.inconsistent, ("is", "are"), " inconsistent: a scrub found damaged copies");
@@ -91,12 +93,13 @@ mod tests {
         assert_eq!(found(&GroupStates::default(), 8), [none]);
         let states = GroupStates {
             stated: 8,
-            inactive: 2,
+            inactive: 3,
             lost: 1,
             incomplete: 2,
             unknown: 3,
             behind: 1,
             behind_copies: 40,
+            peering: 1,
             unsettled: 0,
             paused: 2,
             inconsistent: 1,
@@ -107,6 +110,7 @@ mod tests {
             stopped_pools: vec!["a pool takes no writes".to_owned()],
             marked_full: vec![MarkedFull { text: "a device is nearfull".to_owned(), stops: false }],
             unplaced: vec!["more than is placed".to_owned()],
+            ..GroupStates::default()
         };
         let words: Vec<String> =
             found(&states, 8).into_iter().map(|(status, text)| format!("{status:?}: {text}")).collect();
@@ -123,6 +127,7 @@ mod tests {
                 "Unknown: 3 groups are in an unknown state",
                 "Unknown: 1 group lacks 40 copies of objects on devices that serve them, and no export says on which",
                 "Unknown: 3 groups wait for room (`backfill_toofull`), whatever the fill of the devices says",
+                "AtRisk: 1 group peers now, for some seconds in which requests wait",
                 "AtRisk: 2 groups serve no requests until a read lease is renewed or ends (`laggy`, `wait`)",
                 "AtRisk: 1 group is inconsistent: a scrub found damaged copies",
             ]

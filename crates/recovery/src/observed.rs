@@ -315,6 +315,6 @@ pub fn left(recovered: &Recovered, waits: &str) -> Option<String> {
     say(stuck.homeless, "have no valid target left");
     say(stuck.full, "do not fit: their target would exceed `backfillfull_ratio`");
     let flag = stuck.flag.unwrap_or_default();
-    say(stuck.flagged, &format!("wait while `{flag}` is set"));
+    say(stuck.flagged - stuck.flagged_begun, &format!("wait while `{flag}` is set"));
     (!reasons.is_empty()).then(|| reasons.join(", "))
 }

@@ -197,7 +197,7 @@ fn with_unit(digits: &str, unit: &str) -> String {
 
 /// A unit as one of it is called: `group` of `groups`. Names of units of physics, such as `s` and `IOPS`, and
 /// words that are no plurals stay.
-fn singular(unit: &str) -> &str {
+pub(crate) fn singular(unit: &str) -> &str {
     const COUNTED: [&str; 22] = [
         "chunks",
         "clients",

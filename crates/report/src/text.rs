@@ -231,7 +231,10 @@ fn means<'a>(measures: impl Iterator<Item = (&'a String, &'a Measure)>) -> Vec<S
             Some(value) => human::small_probability(name, value).map_or_else(
                 || {
                     let shown = human::Shown::fitting(value, measure.unit());
-                    (shown.digits(value), printable(shown.unit()))
+                    let digits = shown.digits(value);
+                    let unit =
+                        printable(if digits == "1" { human::singular(shown.unit()) } else { shown.unit() });
+                    (digits, unit)
                 },
                 |odds| (odds, String::new()),
             ),

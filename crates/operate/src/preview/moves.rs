@@ -293,7 +293,8 @@ impl Tally {
         let had = |gains| unit.group.bytes_of(had(gains), unit.shard);
         let lacks = unit.shard - had(&changes);
         let moves = &mut self.moves;
-        let stored = count(held) * unit.shard;
+        let held_before = count(held) + u64::from(unit.group.emptied);
+        let stored = held_before * unit.shard;
         let moved = changes.gained.len() as u64 * lacks;
         moves.groups += 1;
         moves.moved_shards += changes.gained.len() as u64;
@@ -314,8 +315,8 @@ impl Tally {
             // For a group whose state nobody knows, the location by the map is only an assumption, so it does
             // not count.
             if !unit.group.stated.is_some_and(|stated| stated.unknown) {
-                safety.short_now += u64::from(count(held) < u64::from(unit.pool.size));
-                safety.below_min_size_now += u64::from(below(count(held)));
+                safety.short_now += u64::from(held_before < u64::from(unit.pool.size));
+                safety.below_min_size_now += u64::from(below(held_before));
             }
         }
         if let Some(pool) = moves.pools.last_mut() {

@@ -55,6 +55,16 @@ pub fn resolve(asked: &[Asked<'_>], groups: &Groups, draft: &Draft, problems: &m
         }
     }
     failures.sort_by_key(|(failure, _)| failure.at);
+    let is_down = |device: &DeviceId| !groups.cluster.serves(groups.machines.osds[device.index()]);
+    for (failure, one) in &failures {
+        if !one.at.is_zero() && failure.devices.iter().all(is_down) {
+            let message =
+                format!("`{}` fails at {}, but it is down in the exports already", failure.name, one.at);
+            let hint = "leave out the time to say that its data do not come back; leave out the failure where it is \
+                        replaced";
+            problems.push(draft.problem_with(one.key, one.written, message).hint(hint));
+        }
+    }
     let stricken = |failure: &Failure| Stricken::Named(failure.devices.clone());
     let words: Vec<Word<'_>> = failures.iter().map(|(failure, one)| (one.name, stricken(failure))).collect();
     // A device that is down already may be named, once.

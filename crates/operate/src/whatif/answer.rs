@@ -193,7 +193,13 @@ fn nothing_to_do(view: &View<'_>) -> Option<String> {
     if view.asks() || !idle || !well {
         return None;
     }
-    Some("nothing to do: all groups are active+clean".to_owned())
+    Some(match moves.states.unclean {
+        0 => "nothing to do: all groups are active+clean".to_owned(),
+        some => {
+            let groups = human::plural(some as f64, ["group is", "groups are"]);
+            format!("nothing is to be copied; {groups} not active+clean")
+        }
+    })
 }
 
 fn what_moves(view: &View<'_>) -> String {
@@ -490,7 +496,7 @@ fn of_groups_now(view: &View<'_>) -> Option<String> {
     let count = |measure: &str, words: [&str; 2]| {
         view.value(measure).filter(|_| is_open).map(|count| human::plural(count, words))
     };
-    let below = count("below_min_size", ["group accepts no writes", "groups accept no writes"])?;
+    let below = count("below_min_size", ["group serves no requests", "groups serve no requests"])?;
     let lost = count("lost_objects", ["object is lost", "objects are lost"])?;
     Some(format!("of the groups as they are now, before any further split: {below} for a while, {lost}"))
 }

@@ -56,6 +56,8 @@ pub struct Ready {
     pub down: DownAndIn,
     /// Devices that fail and stay in, since too few others are in.
     pub(super) kept: BTreeSet<ItemId>,
+    /// Why it is not known what is marked down of what fails.
+    pub(super) parted: Option<String>,
     /// What the manager changes in steps.
     pub(super) way: Option<Way>,
     /// The changes in words, in order of time.
@@ -83,6 +85,7 @@ impl Ready {
         let (mut joined, flags) = loaded(&scenario, &asked, draft)?;
         let mut words: Vec<Told> = asked.fail.iter().map(|change| change.told("fails")).collect();
         replace(&mut joined.cluster, &asked, draft, &mut words)?;
+        empty_later(&mut joined.cluster, &asked);
         let start = joined.cluster.clone();
         let limits = FillLimits::of(&joined.osd_dump);
         let mut warnings = Vec::new();
@@ -121,7 +124,7 @@ impl Ready {
         words.extend(returns_and_flags(&asked));
         words.sort_by_key(|told| told.at);
         let starts = starts.when(!words.is_empty());
-        let later::Added { start: begins, back, back_with_data } =
+        let later::Added { start: begins, back, back_with_data, parted } =
             later::add(&mut staged, (&asked, &times), (&scenario, starts), (&real, &flags), draft)?;
         if let Some(way) = &way {
             later::add_steps(&mut staged, (way, &times), (&scenario, starts), begins, &start);
@@ -155,6 +158,7 @@ impl Ready {
             start,
             down,
             kept,
+            parted,
             way,
             told,
         };
@@ -311,6 +315,7 @@ fn replace(
             let coded = pool.placed.kind == RuleKind::Erasure;
             for group in &mut pool.groups {
                 let Some(acting) = &mut group.acting else { continue };
+                group.emptied += u32::from(acting.contains(&osd));
                 if coded {
                     acting.iter_mut().filter(|id| **id == osd).for_each(|id| *id = NONE);
                 } else {
@@ -324,6 +329,13 @@ fn replace(
         words.push(change.told("replaced"));
     }
     Ok(())
+}
+
+/// A device that is down and replaced later holds nothing that comes back.
+fn empty_later(cluster: &mut Cluster, asked: &Asked) {
+    for osd in stages::replaced_later(asked, cluster) {
+        cluster.fill.entry(osd).and_modify(|fill| fill.used_bytes = 0);
+    }
 }
 
 /// A cluster with each device in the class that its disk is of: as the user says, as the daemons say, or as

@@ -32,6 +32,9 @@ pub struct Exposure {
     pub two_groups: u64,
     /// Devices of which each by itself would lose data if it failed.
     pub devices: Vec<String>,
+    /// How many devices hold data of groups that never have more than they need to be read: a single copy.
+    #[serde(default)]
+    pub bare: u64,
     /// The number of pairs of devices, without those above, that would lose data together.
     pub pairs: u64,
     /// Servers of which each by itself would lose data.
@@ -57,8 +60,12 @@ impl Exposure {
         (hardware, failing): (&Hardware, &[bool]),
     ) -> Exposure {
         let mut always = Critical::default();
-        for (live, data) in whole.filter(|(live, _)| !live.iter().any(|device| failing[device.index()])) {
-            always.add(&live, data as usize, hardware);
+        let mut bare: BTreeSet<DeviceId> = BTreeSet::new();
+        for (live, data) in whole {
+            bare.extend(live.iter().filter(|_| live.len() == data as usize));
+            if !live.iter().any(|device| failing[device.index()]) {
+                always.add(&live, data as usize, hardware);
+            }
         }
         let mut worst: Option<Exposure> = None;
         let mut moments = Vec::new();
@@ -76,7 +83,7 @@ impl Exposure {
                 worst = Some(found);
             }
         }
-        Exposure { moments, away_groups, ..worst.unwrap_or_default() }
+        Exposure { moments, away_groups, bare: bare.len() as u64, ..worst.unwrap_or_default() }
     }
 
     /// The state at one moment.

@@ -23,6 +23,9 @@ pub struct Halted {
     pub unseen: Vec<String>,
     /// What of that never is.
     pub never_down: Vec<String>,
+    /// Why it is not known what is marked down, where `nodown` is of a part of what fails.
+    #[serde(default)]
+    pub parted: Option<String>,
     /// Whether clients are paused at the beginning.
     pub paused: bool,
     /// When all groups are clean without the flag, where they become so.
@@ -46,9 +49,12 @@ pub(super) fn halted(
     context: &RunContext<'_>,
 ) -> Result<Halted, StudyError> {
     let stuck = recovered.stuck;
-    let missed =
-        |struck: &Struck| SimTime::ZERO.saturating_add(struck.at).saturating_add(recovery.waiting.detection);
+    let missed = |struck: &Struck| {
+        let [detection, _] = recovery.waiting.of(struck.down_for);
+        SimTime::ZERO.saturating_add(struck.at).saturating_add(detection)
+    };
     let down = |struck: &Struck| recovery.moments_of(struck).0;
+    let is_late = |struck: &Struck| down(struck).is_none_or(|down| down > missed(struck));
     let named = |fits: &dyn Fn(&Struck) -> bool| {
         let struck = ready.staged.struck.iter().filter(|struck| fits(struck));
         struck.map(|struck| struck.name.clone()).collect()
@@ -63,11 +69,12 @@ pub(super) fn halted(
     let in_words = set().map(|flag| format!("`{flag}`")).collect::<Vec<_>>().join(" and ");
     let unset = set().map(|flag| format!("`ceph osd unset {flag}`")).collect::<Vec<_>>().join(", ");
     let mut halted = Halted {
-        copies: stuck.flag.map(|_| (in_words, stuck.flagged + stuck.unmoved_by_flag)),
+        copies: stuck.flag.map(|_| (in_words, stuck.halted())),
         unset,
         lacking: stuck.flagged > 0,
-        unseen: named(&|struck| down(struck) != Some(missed(struck))),
+        unseen: named(&is_late),
         never_down: named(&|struck| down(struck).is_none()),
+        parted: ready.parted.clone(),
         paused: ready.real.flags.has("pause", SimSpan::ZERO),
         without_s: None,
     };

@@ -76,7 +76,7 @@ pub fn add(
         .map(|device| osds[device.index()])
         .filter(|osd| real.groups.cluster.serves(*osd))
         .collect();
-    staged.warnings.extend(flags.nodown_of_some(&failing));
+    let parted = flags.nodown_of_some(&failing);
     staged.later = Later {
         steps: None,
         changes: times.iter().skip(1).map(|at| map_at(*at)).collect(),
@@ -92,7 +92,7 @@ pub fn add(
         fitting.flat_map(|(_, devices)| devices.clone()).collect()
     };
     let back_with_data = devices(&|change| change.verb == "returns");
-    Ok(Added { start, back: devices(&|_| true), back_with_data })
+    Ok(Added { start, back: devices(&|_| true), back_with_data, parted })
 }
 
 /// Adds the steps in which the manager changes `pgp_num`. Times of the recovery count from `begins`.
@@ -116,6 +116,8 @@ pub struct Added {
     pub back: BTreeSet<DeviceId>,
     /// Those that come back with their data.
     pub back_with_data: BTreeSet<DeviceId>,
+    /// Why it is not known what of that is marked down, where flags are of a part of it.
+    pub parted: Option<String>,
 }
 
 /// Refuses what is to be up or in while a flag keeps it from that.

@@ -183,7 +183,7 @@ fn of_risk() -> Vec<Row> {
             "objects that are not copied because a flag of the cluster is set, such as `norecover`",
             |seen| {
                 let stuck = seen.recovered.stuck;
-                Ok((stuck.flagged + stuck.unmoved_by_flag) as f64)
+                Ok(stuck.halted() as f64)
             },
         )
         .titled("Objects that a flag keeps from being copied"),

@@ -512,9 +512,16 @@ impl Seen {
         }
         match () {
             () if states.behind > 0 => self.behind(),
+            () if states.down_somewhere > 0 => {
+                let verb = if states.down_somewhere == 1 { "is" } else { "are" };
+                let groups = count(states.down_somewhere);
+                Some(format!(
+                    "{groups} {verb} `down`, and the report does not say which devices are waited for"
+                ))
+            }
             () if states.unsettled > 0 => {
                 let verb = if states.unsettled == 1 { "serves" } else { "serve" };
-                Some(format!("what becomes of {} that {verb} no requests", count(states.unsettled)))
+                Some(format!("it is not known when {} that {verb} no requests will", count(states.unsettled)))
             }
             () if states.unknown > 0 => Some(format!("the state of {} is not known", count(states.unknown))),
             () => None,
@@ -570,7 +577,7 @@ impl Seen {
         let states = &self.moves.states;
         let lost = human::plural(states.lost as f64, ["group has", "groups have"]);
         let lost = (states.lost > 0).then(|| format!("{lost} unfound objects"));
-        let is_open = states.behind + states.unknown + states.unsettled > 0;
+        let is_open = states.behind + states.unknown + states.unsettled + states.down_somewhere > 0;
         let doubt = self.doubt_of_moves().filter(|_| is_open || self.recovered.jobs == 0);
         let incomplete = || self.incomplete().filter(|_| self.recovered.stuck.undecided == 0);
         lost.or(doubt).or_else(incomplete)
@@ -587,7 +594,8 @@ impl Seen {
     /// Objects that lack nothing, and that a flag keeps where they are.
     fn flagged(&self) -> Option<String> {
         let stuck = &self.recovered.stuck;
-        let objects = human::plural(stuck.unmoved_by_flag as f64, ["object stays", "objects stay"]);
+        let stay = stuck.unmoved_by_flag - stuck.unmoved_begun;
+        let objects = human::plural(stay as f64, ["object stays", "objects stay"]);
         let flag = stuck.flag.filter(|_| stuck.unmoved_by_flag > 0)?;
         Some(format!("{objects} where they are while `{flag}` is set"))
     }
@@ -775,6 +783,10 @@ impl Seen {
     pub(crate) fn loss(&self) -> Value {
         if self.recovered.stuck.lost > 0 {
             return Ok(1.0);
+        }
+        if self.exposure.bare > 0 {
+            let devices = human::plural(self.exposure.bare as f64, ["device", "devices"]);
+            return Err(format!("{devices} hold data that nothing else has, also when all groups are clean"));
         }
         let unfinished = left(&self.recovered, &self.waits).or_else(|| self.unseen());
         let unfinished = unfinished.map(|why| format!("it is not known how long data are at risk: {why}"));

@@ -18,11 +18,13 @@ pub fn status(view: &View<'_>) -> Standing {
 
 fn level(view: &View<'_>, of_map: Status) -> Status {
     let unfinished = view.value("time_to_clean_s").is_none();
-    let Halted { lacking, unseen, paused, .. } = &view.kept.observed.halted;
+    let Halted { lacking, unseen, paused, parted, .. } = &view.kept.observed.halted;
     let Unavailable { groups, lost_empty, .. } = view.kept.observed.unavailable;
     let halted = *lacking || *paused || !unseen.is_empty() || groups + lost_empty > 0;
     let own = if halted || view.some("lost_objects") || (unfinished && view.some("stuck_objects")) {
         Status::NotSafe
+    } else if parted.is_some() {
+        Status::Unknown
     } else if unfinished
         || view.some("one_copy_bytes")
         || !view.kept.exposure.devices.is_empty()
@@ -47,7 +49,7 @@ fn of(view: &View<'_>) -> Vec<String> {
     let below = view.value("below_min_size").unwrap_or(0.0);
     let now = view.kept.moves.safety.below_min_size_now as f64;
     if below > now {
-        let verb = ["group accepts no writes", "groups accept no writes"];
+        let verb = ["group serves no requests", "groups serve no requests"];
         let good = if view.some("lost_objects") { ", those that are lost for good" } else { "" };
         first.push(format!("{} for a while{good}", human::plural(below, verb)));
     }
@@ -56,6 +58,7 @@ fn of(view: &View<'_>) -> Vec<String> {
         let when = view.kept.exposure.when();
         first.push(format!("{bytes} have a single copy (or just k shards) left {when}"));
     }
+    first.extend(view.kept.observed.halted.parted.clone());
     first.extend(away(view));
     first.extend(doubled(view));
     first.extend(view.kept.worse.said.iter().cloned());

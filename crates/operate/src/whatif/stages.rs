@@ -46,9 +46,9 @@ pub(super) struct Stages {
     pub(super) left_alone: Option<Cluster>,
     /// Whether the user asks for each stage; the others the monitors make.
     pub(super) by_user: Vec<bool>,
-    /// Devices that fail and stay in, since too few others are in when their time is over: until the end, or
-    /// until a stage marks them out.
+    /// Devices that fail and stay in, since too few others are in when their time is over.
     pub(super) kept: BTreeSet<ItemId>,
+    /// Devices that fail and that a stage marks out, and not the recovery.
     pub(super) late: BTreeSet<ItemId>,
 }
 
@@ -156,7 +156,7 @@ impl Monitors<'_> {
     /// When a device is marked out at the earliest, if the recovery of failures does not see to it; or why it
     /// stays in.
     fn due(&self, device: ItemId) -> Option<Result<SimSpan, String>> {
-        let failed = self.fails.get(&device);
+        let failed = self.fails.get(&device).filter(|_| self.fails_here(device));
         let was_down = self.start.device(device).is_some_and(|own| !own.up && own.weight > 0);
         let due = match failed {
             Some(at) => at.saturating_add(self.detection).saturating_add(self.down_out),
@@ -173,6 +173,13 @@ impl Monitors<'_> {
             let held = self.flags.holder("noout", device, SimSpan::MAX);
             kept_by(held.expect("what is never free of a flag has it in the end"))
         }))
+    }
+
+    /// Whether a device fails, or is replaced, and so is marked out in the recovery: not where it was down
+    /// before.
+    fn fails_here(&self, device: ItemId) -> bool {
+        let was_down = self.start.device(device).is_some_and(|own| !own.up && own.weight > 0);
+        self.fails.contains_key(&device) && (!was_down || self.replaced.contains(&device))
     }
 
     /// When a device that fails here is marked out in the recovery; none if it is not, or is back by then.
@@ -291,7 +298,7 @@ pub(super) fn stages(
         let back = acts.back;
         if !out.is_empty() {
             stages.upmaps_dropped += upmaps::drop_broken(&mut then);
-            let were_down = out.iter().filter(|device| !monitors.fails.contains_key(device));
+            let were_down = out.iter().filter(|device| !monitors.fails_here(**device));
             let were_down: Vec<ItemId> = were_down.copied().collect();
             if !were_down.is_empty() {
                 stages.down.out.push((at.as_secs_f64(), device_list(&were_down)));
@@ -309,10 +316,13 @@ pub(super) fn stages(
     let listed = |(why, devices): (String, BTreeSet<ItemId>)| {
         (why, device_list(&devices.into_iter().collect::<Vec<_>>()))
     };
-    let (failed, down) = so_far.kept.into_iter().partition(|device| monitors.fails.contains_key(device));
+    let (failed, down) = so_far.kept.into_iter().partition(|device| monitors.fails_here(*device));
     let stay = so_far.stay.into_iter().chain([(too_few(), down)]).filter(|(_, devices)| !devices.is_empty());
     stages.down.stay = stay.map(listed).collect();
     (stages.kept, stages.late) = (failed, so_far.late);
+    // What was down before is marked out by these stages, whether it is said to fail or not.
+    let were_down = monitors.fails.keys().filter(|device| !monitors.fails_here(**device));
+    stages.late.extend(were_down);
     stages.left_alone = left_alone((start, goes_on.as_ref()), &by_itself);
     Ok(stages)
 }
@@ -388,7 +398,7 @@ fn acts(monitors: &Monitors<'_>, stay: &mut BTreeMap<String, BTreeSet<ItemId>>) 
                     acts.entry(*back).or_default().back.insert(device);
                 }
             }
-            Some(Err(why)) if !monitors.fails.contains_key(&device) => {
+            Some(Err(why)) if !monitors.fails_here(device) => {
                 stay.entry(why).or_default().insert(device);
             }
             None => {
@@ -435,7 +445,7 @@ fn mark_out(
         } else if let Some(own) = cluster.device_mut(device) {
             own.weight = 0;
             out.push(device);
-            if was_kept && monitors.fails.contains_key(&device) {
+            if was_kept && monitors.fails_here(device) {
                 so_far.late.insert(device);
             }
         }

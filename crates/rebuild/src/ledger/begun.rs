@@ -20,6 +20,12 @@ impl Ledger<'_> {
         (whole as usize).min((sizes as usize).saturating_sub(1))
     }
 
+    /// How many of the objects of a record its homes had at first.
+    pub(super) fn begun_of(&self, record: usize) -> u64 {
+        let copied = self.affected.copied.get(&(record as u32)).filter(|_| self.goes_on(record));
+        copied.map_or(0, |copied| copied.objects)
+    }
+
     /// Whether the homes of a record are those to which it was being copied.
     fn goes_on(&self, record: usize) -> bool {
         let Some(copied) = self.affected.copied.get(&(record as u32)) else { return false };

@@ -144,6 +144,8 @@ impl Ledger<'_> {
             Some(Halt::Flag(flag)) => {
                 stuck.flag = Some(flag);
                 *(if lacks { &mut stuck.flagged } else { &mut stuck.unmoved_by_flag }) += objects;
+                *(if lacks { &mut stuck.flagged_begun } else { &mut stuck.unmoved_begun }) +=
+                    self.begun_of(record);
             }
             Some(Halt::Room) => *(if lacks { &mut stuck.full } else { &mut stuck.unmoved }) += objects,
             // Some of its copies may still find a home, but the record is not complete with them.

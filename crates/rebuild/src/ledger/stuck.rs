@@ -18,12 +18,16 @@ pub struct Stuck {
     pub full: u64,
     /// A flag of the cluster keeps them from being rebuilt.
     pub flagged: u64,
+    /// Of these, as many as their homes have already.
+    pub flagged_begun: u64,
     /// Bytes that would have to be written to rebuild all of them.
     pub bytes: u64,
     /// Objects that lack nothing, but should move to a home that has no room.
     pub unmoved: u64,
     /// Objects that lack nothing, and that a flag keeps from moving.
     pub unmoved_by_flag: u64,
+    /// Of these, as many as their homes have already.
+    pub unmoved_begun: u64,
     /// The flag, of those in force the one that keeps most from happening.
     pub flag: Option<&'static str>,
     /// Bytes of copies and shards that are left and stay where they are: of `unmoved`, `unmoved_by_flag`,
@@ -39,6 +43,12 @@ pub struct Stuck {
 }
 
 impl Stuck {
+    /// Objects that are not copied because of a flag.
+    #[must_use]
+    pub fn halted(&self) -> u64 {
+        self.flagged + self.unmoved_by_flag - self.flagged_begun - self.unmoved_begun
+    }
+
     /// Objects that cannot be rebuilt, for any reason.
     #[must_use]
     pub fn objects(&self) -> u64 {

@@ -33,6 +33,9 @@ fn what_is_there_already_is_not_copied_again() {
     let less = value(&all, "time_to_clean_s") - value(&some, "time_to_clean_s");
     let each = 0.008 + 0.004 + 4.194_304 / 200.0 + 4.194_304 / 190.0 + 4.194_304 / 1_250.0;
     assert!((less - 7.0 * (0.1 + each)).abs() < 0.02, "seven objects take {less} s");
+    // Nor does it wait for a flag.
+    let flagged = |keys: &str| value(&answered(moving(3), &format!("{FOUR}{keys}")).0, "halted_objects");
+    assert_eq!([flagged("set_flag = \"nobackfill\""), flagged("set_flag = \"norebalance\"")], [3.0, 3.0]);
     // Another copy moves to the same device.
     let other = format!("{FOUR}changes = [\"mark-out osd.1\", \"reweight osd.3=1\"]");
     assert_eq!(value(&answered(moving(3), &other).0, "moved_objects"), 3.0);

@@ -391,9 +391,10 @@ impl Cluster {
             let flagged = noout || host.noout || self.noout_class == Some(class);
             flagged || self.has_flag("noout") || racks.contains(&host.rack)
         };
-        let down = (0..self.devices.len() as i32).filter(|osd| !after.is_up(*osd) && !failed.contains(osd));
-        let mut later = failed.to_vec();
-        later.sort_unstable();
+        // What was down before is marked out first, whether it is said to fail or not.
+        let all = || 0..self.devices.len() as i32;
+        let down = all().filter(|osd| !self.is_up(*osd));
+        let later = all().filter(|osd| self.is_up(*osd) && failed.contains(osd));
         let due: Vec<i32> = down.chain(later).filter(|osd| !stays(*osd)).collect();
         for osd in due {
             let within = after.devices.iter().filter(|osd| osd.weight > 0).count();

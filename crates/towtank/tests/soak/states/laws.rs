@@ -318,22 +318,28 @@ pub(super) fn to_move(now: &Cluster, after: &Cluster) -> ToMove {
     all
 }
 
-/// The bytes of a group that its homes lack, and how many more an answer may count: all where some homes are
-/// others later, or statistics do not show what is copied; and less than an object for each home where they
-/// have different parts.
+/// The bytes of a group that its homes lack, and how many more an answer may count.
 fn left(now: &Cluster, before: &Group, after: &Cluster, group: &Group) -> (u64, u64) {
-    let whole = to_copy(after, group, &group.up).of_all() * after.shard(group);
-    let homes = new_homes(after, group);
+    let copies = to_copy(after, group, &group.up).of_all();
     let each = after.shard(group).checked_div(group.objects).unwrap_or(0);
+    let homes = new_homes(after, group);
+    let has = homes.iter().map(|osd| group.part.get(osd).copied().unwrap_or(0)).sum::<u64>();
+    // Less than an object for each home where they have different parts, and all that is not shown.
+    let open = if in_part(now, before, after, group) == 0 { has } else { has.min(homes.len() as u64 - 1) };
+    ((copies * group.objects - has) * each, open * each)
+}
+
+/// The objects of a group that each of its homes has on average, as exports show them: none where some homes
+/// are others later, or statistics are not known.
+fn in_part(now: &Cluster, before: &Group, after: &Cluster, group: &Group) -> u64 {
+    let homes = new_homes(after, group);
     let part = |osd: &i32| group.part.get(osd).copied().unwrap_or(0);
-    let has = homes.iter().map(part).sum::<u64>() * each;
+    let all = homes.iter().map(part).sum::<u64>();
     let shows = now.counts_objects && group.shown == Shown::Now && !group.invalid;
-    if !shows || homes != new_homes(now, before) {
-        return (whole - has, has);
+    if homes.is_empty() || !shows || homes != new_homes(now, before) {
+        return 0;
     }
-    let is_even = homes.iter().all(|osd| part(osd) == part(&homes[0]));
-    let rounded = if is_even { 0 } else { each * (homes.len() as u64 - 1) };
-    (whole - has, rounded)
+    all / homes.len() as u64
 }
 
 /// Whether groups with all their copies have some on other devices than the map says.
@@ -437,7 +443,7 @@ pub(super) fn only_misplaced(cluster: &Cluster) -> Count {
         // What is missing now may be made again before anything is marked out, and elsewhere than later.
         let made = to_copy(cluster, before, &before.up).missing > 0 && found.of_all() > 0;
         let open = waits_for_itself(group) || made;
-        objects.add(waits && !open, waits || made, group.objects);
+        objects.add(waits && !open, waits || made, group.objects - in_part(cluster, before, &after, group));
     }
     objects
 }
