@@ -325,19 +325,8 @@ impl Tally {
             pool.stored_bytes += stored;
             pool.moved_bytes += moved;
         }
-        if unit.first
-            && let Some(up) = &unit.group.up
-            && differs(up, &unit.now.up.devices, coded)
-        {
-            moves.disagreeing += 1;
-            if moves.disagreeing_example.is_empty() {
-                moves.disagreeing_example = unit.id.to_string();
-            }
-        }
-        // What serves a group that cannot be read is not taken from the dump.
-        let serves = !unit.group.stated.is_some_and(|stated| stated.inactive);
-        if unit.first && unit.is_temporary && serves && unit.group.up.is_some() {
-            self.moves.served_elsewhere += u64::from(differs(held, &unit.now.acting.devices, coded));
+        if unit.first {
+            self.note_doubts(&unit, held, coded);
         }
         if is_read {
             self.note_devices(held, target, unit.shard);
@@ -349,6 +338,22 @@ impl Tally {
             let hosts = hosts_of(target, &self.hosts[1]);
             let is_whole = hosts.iter().any(|(host, held)| *held == count(target) && self.is_host(host));
             self.moves.safety.on_one_host += u64::from(is_whole);
+        }
+    }
+
+    /// Counts a group of which the dump says something else than the map.
+    fn note_doubts(&mut self, unit: &Unit<'_>, held: &[ItemId], coded: bool) {
+        let Some(up) = &unit.group.up else { return };
+        if differs(up, &unit.now.up.devices, coded) {
+            self.moves.disagreeing += 1;
+            if self.moves.disagreeing_example.is_empty() {
+                self.moves.disagreeing_example = unit.id.to_string();
+            }
+        }
+        // What serves a group that cannot be read is not taken from the dump.
+        let serves = !unit.group.stated.is_some_and(|stated| stated.inactive);
+        if unit.is_temporary && serves {
+            self.moves.served_elsewhere += u64::from(differs(held, &unit.now.acting.devices, coded));
         }
     }
 

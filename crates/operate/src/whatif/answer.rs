@@ -461,7 +461,7 @@ fn risk(view: &View<'_>) -> String {
         }
         [] => "no single further device would lose data".to_owned(),
         devices => format!("{} would lose data by itself{}", some_of(devices), {
-            let until = view.shown("time_to_two_copies_s", "s");
+            let until = view.shown("time_to_two_copies_s", "s").filter(|_| exposure.bare == 0);
             until.map_or(", and still does at the end".to_owned(), |until| {
                 format!(" until {until} after the beginning")
             })

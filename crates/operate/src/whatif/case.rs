@@ -42,10 +42,8 @@ pub struct Ready {
     /// What a recovery takes: the same for each seed, since what fails is named. Made here so that the memory
     /// of a run is known before it starts.
     pub(crate) staged: Staged,
-    /// Devices that fail and come back, with their data or empty.
-    pub(crate) back: BTreeSet<DeviceId>,
-    /// Those that come back with their data.
-    pub(crate) back_with_data: BTreeSet<DeviceId>,
+    /// What happens later.
+    pub(super) added: later::Added,
     /// Whether something fails, or is replaced.
     pub fails: bool,
     /// Whether anything happens after the beginning.
@@ -56,8 +54,6 @@ pub struct Ready {
     pub down: DownAndIn,
     /// Devices that fail and stay in, since too few others are in.
     pub(super) kept: BTreeSet<ItemId>,
-    /// Why it is not known what is marked down of what fails.
-    pub(super) parted: Option<String>,
     /// What the manager changes in steps.
     pub(super) way: Option<Way>,
     /// The changes in words, in order of time.
@@ -85,7 +81,6 @@ impl Ready {
         let (mut joined, flags) = loaded(&scenario, &asked, draft)?;
         let mut words: Vec<Told> = asked.fail.iter().map(|change| change.told("fails")).collect();
         replace(&mut joined.cluster, &asked, draft, &mut words)?;
-        empty_later(&mut joined.cluster, &asked);
         let start = joined.cluster.clone();
         let limits = FillLimits::of(&joined.osd_dump);
         let mut warnings = Vec::new();
@@ -117,19 +112,17 @@ impl Ready {
         let real = real::Ready::of(of_cluster, joined, change, draft)?;
         check_replaced(&asked, &real, draft).into_result(())?;
         warnings.extend(features::of_rules(&end, real.paced().release));
-        let fails = !asked.fail.is_empty() || !asked.replace.is_empty();
         let mut staged =
             real.staged(&RunContext::alone(Seed(0), 0)).expect("nobody stops a context of its own");
-        keep_in(&mut staged.struck, &kept.union(&late).copied().collect(), &real);
+        keep_in(&mut staged.struck, &(&kept | &late), &real);
         words.extend(returns_and_flags(&asked));
         words.sort_by_key(|told| told.at);
         let starts = starts.when(!words.is_empty());
-        let later::Added { start: begins, back, back_with_data, parted } =
-            later::add(&mut staged, (&asked, &times), (&scenario, starts), (&real, &flags), draft)?;
+        let added = later::add(&mut staged, (&asked, &times), (&scenario, starts), (&real, &flags), draft)?;
         if let Some(way) = &way {
-            later::add_steps(&mut staged, (way, &times), (&scenario, starts), begins, &start);
+            later::add_steps(&mut staged, (way, &times), (&scenario, starts), added.start, &start);
         }
-        let (after, dropped) = given_up(end, (&real, &staged), &back);
+        let (after, dropped) = given_up(end, (&real, &staged), &added.back);
         let case = Case {
             before: start,
             after,
@@ -145,24 +138,9 @@ impl Ready {
             never_out: false,
             splits,
         };
-        let (lasts, start, told) = (asked.lasts(), begins, words);
-        let ready = Ready {
-            scenario,
-            case,
-            real,
-            staged,
-            back,
-            back_with_data,
-            fails,
-            lasts,
-            start,
-            down,
-            kept,
-            parted,
-            way,
-            told,
-        };
-        Ok(ready)
+        let (lasts, start, told) = (asked.lasts(), added.start, words);
+        let fails = !asked.fail.is_empty() || !asked.replace.is_empty();
+        Ok(Ready { scenario, case, real, staged, added, fails, lasts, start, down, kept, way, told })
     }
 
     /// Whether anything is asked for.
@@ -328,14 +306,11 @@ fn replace(
         }
         words.push(change.told("replaced"));
     }
-    Ok(())
-}
-
-/// A device that is down and replaced later holds nothing that comes back.
-fn empty_later(cluster: &mut Cluster, asked: &Asked) {
+    // What is down and replaced later holds nothing that comes back.
     for osd in stages::replaced_later(asked, cluster) {
         cluster.fill.entry(osd).and_modify(|fill| fill.used_bytes = 0);
     }
+    Ok(())
 }
 
 /// A cluster with each device in the class that its disk is of: as the user says, as the daemons say, or as

@@ -74,7 +74,7 @@ pub(super) fn halted(
         lacking: stuck.flagged > 0,
         unseen: named(&is_late),
         never_down: named(&|struck| down(struck).is_none()),
-        parted: ready.parted.clone(),
+        parted: ready.added.parted.clone(),
         paused: ready.real.flags.has("pause", SimSpan::ZERO),
         without_s: None,
     };

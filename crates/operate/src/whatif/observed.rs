@@ -345,7 +345,7 @@ fn work(
     (resources, tried): (&[Resource], &[Tried]),
 ) -> (Work, u32) {
     let Staged { hardware, affected, struck, limits, failing, used, capacity, .. } = &ready.staged;
-    let is_given_up = |device: DeviceId| failing[device.index()] && !ready.back.contains(&device);
+    let is_given_up = |device: DeviceId| failing[device.index()] && !ready.added.back.contains(&device);
     let is_gone = |server: u32| hardware.devices_of(server).all(is_given_up);
     let held = capacity.as_ref().map(|_| Held::Bytes(used.clone()));
     let mut work = Work::of(&Parts {
@@ -575,12 +575,11 @@ impl Seen {
     /// says what.
     fn idle_in_doubt(&self) -> Option<String> {
         let states = &self.moves.states;
-        let lost = human::plural(states.lost as f64, ["group has", "groups have"]);
-        let lost = (states.lost > 0).then(|| format!("{lost} unfound objects"));
+        let lost = || human::plural(states.lost as f64, ["group has", "groups have"]) + " unfound objects";
         let is_open = states.behind + states.unknown + states.unsettled + states.down_somewhere > 0;
         let doubt = self.doubt_of_moves().filter(|_| is_open || self.recovered.jobs == 0);
         let incomplete = || self.incomplete().filter(|_| self.recovered.stuck.undecided == 0);
-        lost.or(doubt).or_else(incomplete)
+        (states.lost > 0).then(lost).or(doubt).or_else(incomplete)
     }
 
     /// Groups that wait for room by their state: when they get it is in no export.
@@ -785,8 +784,8 @@ impl Seen {
             return Ok(1.0);
         }
         if self.exposure.bare > 0 {
-            let devices = human::plural(self.exposure.bare as f64, ["device", "devices"]);
-            return Err(format!("{devices} hold data that nothing else has, also when all groups are clean"));
+            let devices = human::plural(self.exposure.bare as f64, ["device holds", "devices hold"]);
+            return Err(format!("{devices} data that nothing else has, also when all groups are clean"));
         }
         let unfinished = left(&self.recovered, &self.waits).or_else(|| self.unseen());
         let unfinished = unfinished.map(|why| format!("it is not known how long data are at risk: {why}"));

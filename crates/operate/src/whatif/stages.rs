@@ -313,6 +313,13 @@ pub(super) fn stages(
             stages.after.push(then);
         }
     }
+    close(&mut stages, so_far, &monitors);
+    stages.left_alone = left_alone((start, goes_on.as_ref()), &by_itself);
+    Ok(stages)
+}
+
+/// Notes what stays in in the end, and what the recovery does not mark out.
+fn close(stages: &mut Stages, so_far: SoFar, monitors: &Monitors<'_>) {
     let listed = |(why, devices): (String, BTreeSet<ItemId>)| {
         (why, device_list(&devices.into_iter().collect::<Vec<_>>()))
     };
@@ -323,8 +330,6 @@ pub(super) fn stages(
     // What was down before is marked out by these stages, whether it is said to fail or not.
     let were_down = monitors.fails.keys().filter(|device| !monitors.fails_here(**device));
     stages.late.extend(were_down);
-    stages.left_alone = left_alone((start, goes_on.as_ref()), &by_itself);
-    Ok(stages)
 }
 
 /// The cluster in the end if only these devices are marked out, without its groups; none where it stays as it

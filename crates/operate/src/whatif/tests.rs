@@ -13,6 +13,7 @@ use super::*;
 use crate::exports::samples::{EXAMPLE, Folder, example, files};
 use towtank_study::{PointResult, Prepared, Study};
 
+mod asked_wrongly;
 mod coarse;
 mod down;
 mod estimated;

@@ -41,7 +41,7 @@ impl Unavailable {
         let removed: BTreeSet<DeviceId> =
             down.iter().copied().filter(|device| ready.real.groups.is_removed(*device)).collect();
         let gone = |device: DeviceId| {
-            let fails = staged.failing[device.index()] && !ready.back_with_data.contains(&device);
+            let fails = staged.failing[device.index()] && !ready.added.back_with_data.contains(&device);
             fails || removed.contains(&device)
         };
         // Of what is down, nothing comes back.

@@ -15,7 +15,7 @@ pub(super) fn waits(ready: &Ready, recovery: &Recovery<'_>) -> String {
     for (why, devices) in &ready.down.stay {
         reasons.entry(why.clone()).or_default().push(devices.clone());
     }
-    let is_back = |struck: &&Struck| struck.devices.iter().all(|device| ready.back.contains(device));
+    let is_back = |struck: &&Struck| struck.devices.iter().all(|device| ready.added.back.contains(device));
     for struck in recovery.struck.iter().filter(|struck| !is_back(struck)) {
         let (down, out) = recovery.moments_of(struck);
         if let (Some(_), None, Some(why)) = (down, out, reason(ready, recovery, struck)) {

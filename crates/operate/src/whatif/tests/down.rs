@@ -175,7 +175,7 @@ fn nodown_of_a_device_keeps_it_from_being_marked_down() {
     let (_, answer) = said(example(), "set_flag = \"nodown:osd.3\"\nfail = [\"osd.3\", \"osd.4\"]\n");
     let verdict = answer.verdict.unwrap();
     assert!(verdict.reason().contains("`nodown` of osd.3 keeps some"), "{}", verdict.reason());
-    assert_ne!(verdict.status(), Status::Safe);
+    assert_ne!(verdict.status(), towtank_report::Status::Safe);
 }
 
 /// What is down already is replaced by an empty device, now or later; before, a later one was refused.

@@ -87,7 +87,7 @@ fn unplaced(racks: i32, (size, domain): (u32, &str), groups: &[(u64, u64)]) -> F
 const SMALL: &str = "crush_map = \"map\"\nosd_dump = \"osds\"\npg_dump = \"pgs\"\n";
 
 /// The generated cluster with these devices down, and where the map puts its groups.
-fn small_down(racks: i32, down: &[i32], text: &str) -> Outcome {
+pub(super) fn with_down(racks: i32, down: &[i32]) -> Folder {
     let mut folder = unplaced(racks, (3, "host"), &[(10, 1_000_000); 32]);
     let map = String::from_utf8(folder.0["map"].clone()).unwrap();
     folder.0.insert("map".to_owned(), format!("{TUNABLES}{map}").into_bytes());
@@ -96,7 +96,12 @@ fn small_down(racks: i32, down: &[i32], text: &str) -> Outcome {
         dump["osds"][*osd as usize]["up"] = 0.into();
     }
     folder.0.insert("osds".to_owned(), dump.to_string().into_bytes());
-    outcome_of(&Whatif, placed(folder), &format!("{SMALL}{text}"))
+    placed(folder)
+}
+
+/// What is answered about it.
+fn small_down(racks: i32, down: &[i32], text: &str) -> Outcome {
+    outcome_of(&Whatif, with_down(racks, down), &format!("{SMALL}{text}"))
 }
 
 /// A whole rack that is down stays in (`mon_osd_down_out_subtree_limit`), and the answer says so; half a rack

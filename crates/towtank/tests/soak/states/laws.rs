@@ -42,7 +42,7 @@ impl Said {
 }
 
 /// All laws, each with damage that breaks it.
-pub(super) const LAWS: [(&str, Damage); 78] = [
+pub(super) const LAWS: [(&str, Damage); 79] = [
     ("all: there is an answer", Damage::Export),
     ("now: short groups", Damage::Record),
     ("now: groups below min_size", Damage::More),
@@ -117,6 +117,7 @@ pub(super) const LAWS: [(&str, Damage); 78] = [
     ("report alone: lost is not safe", Damage::Verdict(Status::AtRisk)),
     ("report alone: not safe while copies are missing", Damage::Verdict(Status::Safe)),
     ("report alone: not safe while a log is made up for", Damage::Verdict(Status::Safe)),
+    ("report alone: what cannot be read is never clean", Damage::Time(5)),
     ("report alone: no safer", Damage::Verdict(Status::Safe)),
     ("report alone: the same verdict", Damage::Verdict(Status::AtRisk)),
     ("report alone: the same short groups", Damage::More),
@@ -551,6 +552,9 @@ pub(super) fn alone(cluster: &Cluster, devices: &[i32], said: &Said) -> Broken {
         "report alone: not safe while one more device loses data",
         "report alone: lost is not safe",
     ]);
+    let clean = judge.said.value("time_to_clean_s");
+    let stays = facts.unread.sure > 0 && clean.is_some();
+    judge.law("report alone: what cannot be read is never clean", !stays, || format!("{clean:?}"));
     judge.safe_is_said(
         "report alone: not safe while copies are missing",
         facts.missing > 0,
