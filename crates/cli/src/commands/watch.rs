@@ -122,7 +122,7 @@ impl Reports {
         let Some(report) = ran.report.filter(|_| !ran.interrupted) else {
             return Ok(Some(Exit::Interrupted));
         };
-        let left = report.summary.get("time_to_clean_s").and_then(|measure| measure.value().get());
+        let left = report.summary.get("time_to_clean_s").and_then(|measure| measure.value());
         let before = left.zip(self.said).map_or(String::new(), |(left, said)| compared((at, left), said));
         print(&format!("{}{before}\n", report.answer.finding))?;
         if let Some(left) = left {

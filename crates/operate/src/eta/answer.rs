@@ -179,8 +179,11 @@ fn assumed(kept: &Observed) -> Vec<String> {
         }
     }
     if kept.passing > 0 {
-        let groups = human::plural(kept.passing as f64, ["group peers", "groups peer"]);
-        all.push(format!("{groups} now, and what becomes of that is as the map says"));
+        let groups = human::plural(
+            kept.passing as f64,
+            ["group is between two states", "groups are between two states"],
+        );
+        all.push(format!("{groups} (they peer, or counts and map are of different times): what becomes of them is as the map says"));
     }
     if kept.behind {
         all.push(
