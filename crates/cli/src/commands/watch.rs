@@ -24,10 +24,13 @@ use crate::args::{self, RunFlags};
 use crate::crush::{name_of, read_bytes};
 use crate::exit::Exit;
 use crate::watching::Watching;
-use crate::{output, screen};
+use crate::{interrupt, output, screen};
 
 /// How often the directory is looked at. A choice: reports are written each minute or so.
 const EVERY: Duration = Duration::from_secs(1);
+
+/// A signal is heard so many times in this time.
+const PARTS: u32 = 10;
 
 /// So many of the latest reports are read together: older ones say nothing of the speed now. A choice.
 const REPORTS: usize = 12;
@@ -66,7 +69,13 @@ pub(super) fn watch(
             screen::say(&format!("waiting for a report in `{}`\n", directory.display()));
             waits = true;
         }
-        std::thread::sleep(EVERY);
+        // A signal is heard in between.
+        for _ in 0..PARTS {
+            if interrupt::watch().raised() {
+                return Ok(Exit::Interrupted);
+            }
+            std::thread::sleep(EVERY / PARTS);
+        }
     }
 }
 
