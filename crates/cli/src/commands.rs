@@ -39,7 +39,8 @@ pub(crate) fn dispatch(registry: &Registry, matches: &ArgMatches) -> Result<Exit
         }
         let flags = RunFlags::from_arg_matches(inner).map_err(Trouble::input)?;
         if let Some(directory) = args::watched(study, inner) {
-            return watch::watch(registry, (study, inner, &flags), directory);
+            let asked = watch::Asked { study, matches: inner, flags: &flags };
+            return watch::watch(registry, &asked, directory);
         }
         return run::study(registry, study, inner, &flags);
     }

@@ -1,14 +1,16 @@
 //! When is it done? A recovery of a real cluster that is under way, from reports of it: when all groups are
-//! clean, when nothing is degraded any more, when no group has fewer devices than `min_size`, what is last, and
-//! what would help.
+//! clean, when nothing is degraded any more, when no group has fewer devices than `min_size`, what is last,
+//! and what would help.
 //!
-//! What is left is what `whatif` answers without a change. How fast it goes is measured between two reports,
-//! where there are two: the model runs from the earlier one, and the time that really passed, over the time in
-//! the model until as much is left as the later one counts, is how many times as long as assumed it takes. What
-//! it leaves out: what fails, changes or is written later, and all that `whatif` leaves out.
+//! What is left is what `whatif` answers without a change. How fast it goes is measured between two
+//! reports, where there are two: the model runs from the earlier one, and the time that really passed, over
+//! the time in the model until as much is left as the later one counts, is how many times as long as
+//! assumed it takes. What it leaves out: what fails, changes or is written later, and all that `whatif`
+//! leaves out.
 //!
 //! - `scenario`: the keys of a scenario; `moments`: the reports, and what changed between them;
 //! - `stretch`: between which of them the speed is measured; `speed`: the speed;
+//! - `share`: drawn orders, and what is left of them by a count;
 //! - `case`: the checked scenario; `observed`, `measures`: one replicate and its measures;
 //! - `answer`, `present`: the answer in words and tables.
 
@@ -19,6 +21,7 @@ mod moments;
 mod observed;
 mod present;
 mod scenario;
+mod share;
 mod speed;
 mod stretch;
 #[cfg(test)]

@@ -38,6 +38,13 @@ const REPORTS: usize = 12;
 /// What is known of a file: its size, and when it was written.
 type Version = (u64, Option<SystemTime>);
 
+/// What is asked for of each report.
+pub(super) struct Asked<'a> {
+    pub study: &'static dyn Study,
+    pub matches: &'a ArgMatches,
+    pub flags: &'a RunFlags,
+}
+
 /// The reports of a directory.
 #[derive(Default)]
 struct Reports {
@@ -49,11 +56,7 @@ struct Reports {
 }
 
 /// Answers for each report that appears in the directory.
-pub(super) fn watch(
-    registry: &Registry,
-    asked: (&'static dyn Study, &ArgMatches, &RunFlags),
-    directory: &Path,
-) -> Result<Exit, Trouble> {
+pub(super) fn watch(registry: &Registry, asked: &Asked<'_>, directory: &Path) -> Result<Exit, Trouble> {
     let mut reports = Reports::default();
     let mut waits = false;
     loop {
@@ -114,14 +117,14 @@ impl Reports {
     fn answer(
         &mut self,
         registry: &Registry,
-        (study, matches, flags): (&'static dyn Study, &ArgMatches, &RunFlags),
+        Asked { study, matches, flags }: &Asked<'_>,
         at: i64,
     ) -> Result<Option<Exit>, Trouble> {
         let files: Vec<String> =
             self.all.values().rev().take(REPORTS).map(|path| path.display().to_string()).collect();
         let list = serde_json::to_string(&files).expect("texts are JSON");
-        let mut document = Document::of_study(study, args::named_flags(study));
-        let mut settings = args::settings(study, matches)?;
+        let mut document = Document::of_study(*study, args::named_flags(*study));
+        let mut settings = args::settings(*study, matches)?;
         settings.extend(run::settings(&flags.changes, matches)?);
         settings.push(Setting::parse("--watch", &format!("report={list}"))?);
         run::lay(&mut document, settings)?;

@@ -1,5 +1,5 @@
-//! A checked scenario: the recovery that is left by the latest report, and the one that was left by an earlier
-//! one.
+//! A checked scenario: the recovery that is left by the latest report, and the one that was left by an
+//! earlier one.
 
 use std::sync::Arc;
 

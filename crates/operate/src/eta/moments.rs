@@ -42,7 +42,7 @@ impl Moment {
     }
 
     /// How long before another one it was made.
-    pub fn seconds_before(&self, other: &Moment) -> f64 {
+    pub(super) fn seconds_before(&self, other: &Moment) -> f64 {
         (other.at_us() - self.at_us()) as f64 / 1e6
     }
 }

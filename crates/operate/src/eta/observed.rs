@@ -1,26 +1,22 @@
-//! One replicate: when the recovery is done, by the model from the latest report on, at the speed that earlier
-//! reports show.
+//! One replicate: when the recovery is done, by the model from the latest report on, at the speed that
+//! earlier reports show.
 
 use serde::{Deserialize, Serialize};
-use towtank_ceph::GroupStates;
 use towtank_recovery::levers::Tried;
 use towtank_report::Outcome;
 use towtank_study::{Replicate, RunContext, StudyError, Value};
 
 use super::case::Ready;
+use super::share::{Share, courses};
 use super::speed::{self, Speed};
 use super::stretch::LAG_S;
-use crate::real::factors::Factors;
 use crate::whatif::PEERS_S;
-use crate::whatif::orders::{DRAWN, SHARES, quantile};
+use crate::whatif::orders::{SHARES, quantile};
 use crate::whatif::remaining::{Remaining, remaining};
-use crate::whatif::replay::{Course, Replay};
+use crate::whatif::replay::Course;
 
-/// A quantile of a normal distribution with a tenth above it.
-pub(super) const TENTH: f64 = 1.282;
-
-/// The last group peers once more before it is clean: half of the time for which a group that moves serves no
-/// requests, in the middle of what was measured.
+/// The last group peers once more before it is clean: half of the time for which a group that moves serves
+/// no requests, in the middle of what was measured.
 const LAST_PEERS_S: f64 = (PEERS_S[0] + PEERS_S[1]) / 4.0;
 
 /// What a replicate found.
@@ -97,50 +93,6 @@ pub(super) fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<S
     let times = Times::of(&courses, share.left, scale);
     let observed = observed(ready, (&remaining, &courses), share.behind, speed, &times);
     Ok(Replicate { seen: Ok(Seen { remaining, times, observed }), beside })
-}
-
-/// The recovery in each of the drawn orders.
-pub(super) fn courses(replay: &Replay, context: &RunContext<'_>) -> Result<Vec<Course>, StudyError> {
-    let mut courses = Vec::new();
-    for draw in 0..DRAWN {
-        if context.stopped() {
-            break;
-        }
-        courses.push(replay.course(&Factors::ASSUMED, draw as u32)?);
-    }
-    Ok(courses)
-}
-
-/// The share of the copies of a model that are left by a count.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Share {
-    /// The share.
-    pub left: f64,
-    /// Whether the count is lower than the map and the states of groups allow.
-    pub behind: bool,
-}
-
-impl Share {
-    /// Only groups that are being copied can have been copied in part: a count that says more is of groups
-    /// that peer, which count nothing for some seconds, or of another time.
-    pub(super) fn of(left: Option<u64>, replay: &Replay, courses: &[Course]) -> Share {
-        let whole = Share { left: 1.0, behind: false };
-        let parts = courses.first().map_or(0, |course| course.parts);
-        let Some(left) = left.filter(|left| *left < parts) else { return whole };
-        let affected = &replay.ready.staged.affected;
-        let objects: u64 = (0..affected.records()).map(|record| affected.objects_of(record)).sum();
-        let mut sizes: Vec<u64> = (0..affected.records()).map(|record| affected.objects_of(record)).collect();
-        sizes.sort_unstable_by(|one, other| other.cmp(one));
-        let GroupStates { halfway, .. } = replay.ready.case.states;
-        let under_way: u64 = sizes.iter().take(halfway as usize).sum();
-        let most = parts as f64 * under_way as f64 / objects.max(1) as f64;
-        let copied = (parts - left) as f64;
-        match copied <= most {
-            true => Share { left: left as f64 / parts as f64, behind: false },
-            // A tenth of the copies: counts and guesses of sizes differ.
-            false => Share { left: 1.0 - most / parts as f64, behind: copied > most + 0.1 * parts as f64 },
-        }
-    }
 }
 
 impl Times {

@@ -1,29 +1,30 @@
 //! How many times as long as in the model the recovery takes, by what was copied between two reports.
 //!
 //! The model runs from the earlier report on. It takes some time until as many copies are left as the later
-//! report counts; the time between the reports, over that, is the scale. Which groups go first is chance, and
-//! counts are up to 5 s old at both ends, so each drawn order says something else. What is assumed of the
-//! machines counts as one more observation: it is right to within `speed_spread`, or off by any factor. With
-//! many copies between the reports it has no weight.
+//! report counts; the time between the reports, over that, is the scale. Which groups go first is chance,
+//! and counts are up to 5 s old at both ends, so each drawn order says something else. What is assumed of
+//! the machines counts as one more observation: it is right to within `speed_spread`, or off by any factor.
+//! With many copies between the reports it has no weight.
 
 use serde::{Deserialize, Serialize};
 use towtank_study::{RunContext, StudyError};
 
 use super::case::Ready;
 use super::moments::Moment;
-use super::observed::{Share, TENTH, courses};
+use super::share::{Share, courses};
 use super::stretch::LAG_S;
 use crate::whatif::orders::{BETWEEN_EVENTS, SHARES};
 use crate::whatif::replay::{Course, Replay};
 
-/// By how many seconds the ages of the counts at both ends differ, each of which is as likely to be anything up
-/// to the lag: a standard deviation.
+/// By how many seconds the ages of the counts at both ends differ, each of which is as likely to be
+/// anything up to the lag: a standard deviation.
 fn apart_s() -> f64 {
     LAG_S / 6.0_f64.sqrt()
 }
 
-/// How likely it is that settings are other than assumed, so that the speed is off by any factor, and by which
-/// one then: the standard deviation of its logarithm. Choices: an operator who asks may have changed settings.
+/// How likely it is that settings are other than assumed, so that the speed is off by any factor, and by
+/// which one then: the standard deviation of its logarithm. Choices: an operator who asks may have changed
+/// settings.
 const OTHER: f64 = 0.25;
 const OTHER_SPREAD: f64 = 1.2;
 
@@ -31,8 +32,11 @@ const OTHER_SPREAD: f64 = 1.2;
 const GRID: usize = 600;
 const MOST: f64 = 3.0;
 
-/// A stretch says enough if its range is no wider than this to each side: about as much as one recovery differs
-/// from the next with the same constants, and drawn orders.
+/// A quantile of a normal distribution with a tenth above it.
+const TENTH: f64 = 1.282;
+
+/// A stretch says enough if its range is no wider than this to each side: about as much as one recovery
+/// differs from the next with the same constants, and drawn orders.
 const ENOUGH: f64 = 0.2;
 
 /// How fast it goes.
@@ -61,8 +65,8 @@ pub struct Measured {
     pub before: Option<([f64; 3], f64)>,
 }
 
-/// The speed, and the scale where it is measured: in the newest stretch that says enough, else in the one that
-/// says most.
+/// The speed, and the scale where it is measured: in the newest stretch that says enough, else in the one
+/// that says most.
 pub(super) fn speed(
     ready: &Ready,
     context: &RunContext<'_>,
@@ -122,8 +126,8 @@ fn scale(
     Ok((!times.is_empty()).then(|| likely(&times, one.seconds_before(next), spread)))
 }
 
-/// The scale that is likely where what took one of these times in the model lasted so long: the middle, and the
-/// ends between which four in five are.
+/// The scale that is likely where what took one of these times in the model lasted so long: the middle, and
+/// the ends between which four in five are.
 pub(super) fn likely(times: &[f64], lasted: f64, spread: f64) -> [f64; 3] {
     let normal = |off: f64, sd: f64| (-0.5 * (off / sd) * (off / sd)).exp() / sd;
     let sd = apart_s().hypot(BETWEEN_EVENTS * lasted);

@@ -1,8 +1,8 @@
 //! Between which reports the speed is measured.
 //!
-//! A stretch begins with a report and ends with the latest one, or with the beginning of a newer stretch. The
-//! newest that is long enough says how fast it goes now. Nothing else may have changed meanwhile: reports from
-//! before a failure, a restart or a change of the map say nothing of what is left.
+//! A stretch begins with a report and ends with the latest one, or with the beginning of a newer stretch.
+//! The newest that is long enough says how fast it goes now. Nothing else may have changed meanwhile:
+//! reports from before a failure, a restart or a change of the map say nothing of what is left.
 
 use towtank_report::{Warning, human};
 
@@ -100,7 +100,7 @@ fn of_candidates(moments: &[Moment], latest: &Moment, candidates: &[usize], chan
     if most.saturating_sub(left) < FELL_LEAST || lasted(peak) < LEAST_S {
         let apart = human::quantity(lasted(peak), "s");
         return Stretches::assumed(format!(
-            "{} copies were made in {apart}, too few to tell (at least {FELL_LEAST}, in {LEAST_S:.0} s or more)",
+            "{} copies were made in {apart}, too few to say (at least {FELL_LEAST}, in {LEAST_S:.0} s or more)",
             human::digits(most.saturating_sub(left) as f64)
         ));
     }

@@ -1,5 +1,5 @@
-//! The study on reports of a real recovery (Ceph 16.2.15), on bad states made from them, and on recoveries whose
-//! truth is a run of the model with other constants.
+//! The study on reports of a real recovery (Ceph 16.2.15), on bad states made from them, and on recoveries
+//! whose truth is a run of the model with other constants.
 
 use serde_json::{Value as Json, json};
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! What is left of a recovery that is under way, for another study: the answer without a change, and the times
-//! that it has besides that until all groups are clean.
+//! What is left of a recovery that is under way, for another study: the answer without a change, and the
+//! times that it has besides that until all groups are clean.
 
 use towtank_rebuild::recovery::Recovered;
 use towtank_recovery::levers::Tried;
@@ -67,12 +67,12 @@ pub(crate) fn remaining(
     Ok((ran.seen.map(of), ran.beside))
 }
 
-/// Groups peer for some seconds when their backfill has ended, and so few of them that they say nothing of the
-/// rest: in a recovery some always do.
+/// Groups peer for some seconds when their backfill has ended, and so few of them that they say nothing of
+/// the rest: in a recovery some always do.
 const PASSING_LEAST: u64 = 2;
 const PASSING_SHARE: u64 = 20;
 
-/// Takes the doubt about groups that are peering out of what moves, where these are few; tells how many there
+/// Takes the doubt about groups that are peering out of what moves, where these are few; says how many there
 /// are.
 fn passing(moves: &mut Moves) -> u64 {
     let states = &moves.states;

@@ -143,7 +143,7 @@ impl Course {
     }
 
     /// The same in seconds from the change.
-    pub fn at_left(&self, share: f64) -> f64 {
+    pub(crate) fn at_left(&self, share: f64) -> f64 {
         let all = self.begun.last().map_or(0, |(_, sum)| *sum) as f64;
         if share <= 0.0 || all == 0.0 {
             return self.last_s;

@@ -1,4 +1,4 @@
-//! Bad input, and states in which no time can be told: each has its text.
+//! Bad input, and states in which no time is known: each has its text.
 
 use super::*;
 
@@ -106,7 +106,7 @@ fn what_stands_still_or_grows_has_no_time() {
         later(report, 8);
     });
     let (seen, words) = answered(close, TWO);
-    assert!(value(&seen, "time_to_clean_s") > 0.0 && words.contains("too few to tell"), "{words}");
+    assert!(value(&seen, "time_to_clean_s") > 0.0 && words.contains("too few to say"), "{words}");
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn a_flag_that_stops_it_is_named_with_what_unsets_it() {
 }
 
 #[test]
-fn what_no_time_can_be_told_of_is_the_reason() {
+fn what_leaves_no_time_is_the_reason() {
     let clean = 30;
     let with_state = |state: &str| alone(|report| states(report, &[("active+clean", clean), (state, 3)]));
     for (state, text) in [

@@ -19,8 +19,8 @@ fn after(replay: &Replay, factors: &Factors, (draw, seconds): (u32, f64)) -> (Ve
     (bytes, course.last_s - seconds)
 }
 
-/// So many groups are under way that what is copied may be of any of them: the maps of these reports are all of
-/// the beginning.
+/// So many groups are under way that what is copied may be of any of them: the maps of these reports are
+/// all of the beginning.
 fn all_under_way(report: &mut Json) {
     for row in report["num_pg_by_state"].as_array_mut().unwrap() {
         let state = row["state"].as_str().unwrap().replace("backfill_wait", "backfilling");
@@ -28,8 +28,9 @@ fn all_under_way(report: &mut Json) {
     }
 }
 
-/// Without limits on backfills no group waits for another, so that chance has no part in it: which groups were
-/// done first is not in these maps. With two reports the time is that of the true constants; with the later one alone it is not.
+/// Without limits on backfills no group waits for another, so that chance has no part in it: which groups
+/// were done first is not in these maps. With two reports the time is that of the true constants; with the
+/// later one alone it is not.
 #[test]
 fn the_speed_of_other_constants_is_found() {
     let replay = |bytes: &[u8]| {
