@@ -51,13 +51,13 @@ const FLAGS: &[Flag] = &[
     flag("max-backfills", "max_backfills"),
     flag("recovery-sleep", "recovery_sleep"),
     flag("recovery-max-active", "recovery_max_active"),
+    flag("nic", "nic"),
     flag("ceph", "ceph_release"),
     flag("queue", "queue"),
     flag("profile", "profile"),
     flag("osd-capacity", "osd_capacity"),
     flag("disk-read", "disk_read"),
     flag("disk-write", "disk_write"),
-    flag("nic", "nic"),
     flag("client-load", "client_load"),
     flag("down-out", "down_out"),
     flag("noout", "noout"),
@@ -76,7 +76,7 @@ impl Question for Eta {
     const RESULTS_VERSION: u32 = 1;
     const EXAMPLES: &'static [&'static str] = &[
         "towtank eta --report now.json",
-        "towtank eta --report earlier.json --report now.json --pg-dump pg.json",
+        "towtank eta --report earlier.json --report now.json",
         "towtank eta --report earlier.json --report now.json --fail-if 'time_to_clean_s > 2h'",
     ];
     const FLAGS: &'static [Flag] = FLAGS;

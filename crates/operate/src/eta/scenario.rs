@@ -12,8 +12,7 @@ use crate::whatif::Disk;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct Scenario {
-    /// Files that `ceph report` wrote during the recovery: the one with the latest time says what is left,
-    /// and those before it how fast it goes.
+    /// What `ceph report` wrote: the latest says what is left, and those before it how fast it goes.
     #[serde(default, skip_serializing_if = "Texts::is_empty")]
     pub report: Texts,
     /// `ceph pg dump -f json` of the time of the latest report: how far each group has come.
