@@ -1,8 +1,8 @@
 //! `towtank eta --watch DIR`: a line for each report that appears in a directory, until the cluster is clean.
 //!
-//! A cron job writes the reports, so a file may be half written, or damaged: it is named once, and read again
-//! when it has changed. What is not a report is left out. The latest report says what is left, and those before
-//! it how fast it goes.
+//! A cron job writes the reports, so a file may be half written, or damaged: it is named once, and read
+//! again when it has changed. What is not a report is left out. The latest report says what is left, and
+//! those before it how fast it goes.
 
 // The command line may wait; it does not affect results.
 #![allow(clippy::disallowed_methods)]

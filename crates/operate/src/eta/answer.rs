@@ -30,7 +30,7 @@ impl<'a> View<'a> {
 
     pub fn name(&self) -> String {
         let label = self.point.label();
-        if label.is_empty() { self.kept.at.clone() } else { label }
+        if label.is_empty() { self.kept.at() } else { label }
     }
 }
 
@@ -38,7 +38,7 @@ impl<'a> View<'a> {
 pub(super) fn answer(view: &View<'_>) -> Answer {
     let kept = view.kept;
     if kept.idle {
-        let finding = format!("nothing to wait for: all groups are active+clean at {}.", kept.at);
+        let finding = format!("nothing to wait for: all groups are active+clean at {}.", kept.at());
         return Answer::of(finding).by_measures(["time_to_clean_s"]);
     }
     let mut answer = Answer::of(finding(view));
@@ -157,8 +157,8 @@ fn counts(kept: &Observed) -> String {
         .filter_map(|(count, what)| Some(format!("{} {what}", human::digits((*count)? as f64))))
         .collect();
     match each.is_empty() {
-        true => format!("`{}` of {} does not count what is left", kept.file, kept.at),
-        false => format!("copies at {} ({}): {}", kept.at, kept.file, each.join(", ")),
+        true => format!("`{}` of {} does not count what is left", kept.file, kept.at()),
+        false => format!("copies at {} ({}): {}", kept.at(), kept.file, each.join(", ")),
     }
 }
 

@@ -2,6 +2,8 @@
 //! earlier reports show.
 
 use serde::{Deserialize, Serialize};
+use towtank_imports::past::Clock;
+use towtank_past::shown;
 use towtank_recovery::levers::Tried;
 use towtank_report::Outcome;
 use towtank_study::{Replicate, RunContext, StudyError, Value};
@@ -40,11 +42,9 @@ pub(super) struct Times {
 /// What is presented besides the measures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Observed {
-    /// The file of the latest report, and its time.
+    /// The file of the latest report.
     pub file: String,
-    /// Its time.
-    pub at: String,
-    /// The same in microseconds since 1970.
+    /// Its time in microseconds since 1970.
     pub at_us: i64,
     /// Copies that are missing, and that are misplaced.
     pub counts: [Option<u64>; 2],
@@ -70,6 +70,13 @@ pub struct Observed {
     pub passing: u64,
     /// Whether constants were learned from another recovery.
     pub calibrated: bool,
+}
+
+impl Observed {
+    /// The time of the latest report in words.
+    pub(super) fn at(&self) -> String {
+        shown(Clock::Zoned, self.at_us)
+    }
 }
 
 /// Runs one replicate.
@@ -192,7 +199,6 @@ fn observed(
     tried.iter_mut().for_each(|one| one.time_s = one.time_s.map(|time| seconds(time) + LAST_PEERS_S));
     Observed {
         file: latest.file.clone(),
-        at: latest.when(),
         at_us: latest.at_us(),
         counts: [latest.sample.degraded, latest.sample.misplaced],
         speed,
