@@ -27,6 +27,7 @@ const RUNS: Record<string, string[]> = {
   balance: ["balance", ...exports],
   "capacity-mix": ["capacity-sim", "--mix", "16KiB:90%:r100,1MiB:10%:r50"],
   "capacity-sim": ["capacity-sim"],
+  eta: ["eta", "--report", join(root, "docs/examples/underway/1.report.json.gz")],
   pfs: ["run", "pfs-interactive"],
   place: ["place", "--keys", "10000"],
   preview: ["preview", ...exports, "--mark-out", "osd.5"],

@@ -67,6 +67,12 @@ pub struct GroupStates {
     /// Where the states show more than the exports place, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unplaced: Vec<String>,
+    /// How many of these say that groups are not where the maps show them.
+    #[serde(default)]
+    pub differing: u64,
+    /// The fewest groups that are elsewhere by them.
+    #[serde(default)]
+    pub elsewhere: u64,
 }
 
 /// The words of which states of groups are made (`pg_state_string` of Ceph 12 to 20).
@@ -147,7 +153,9 @@ impl GroupStates {
             states.down_somewhere += if is("down") { of.groups } else { 0 };
         }
         states.uncounted = report.pools.iter().filter(|(_, sum)| is_uncounted(*sum)).count() as u64;
-        states.unplaced.extend(unplaced(cluster, report));
+        let (elsewhere, said) = unplaced(cluster, report);
+        (states.elsewhere, states.differing) = (elsewhere, said.len() as u64);
+        states.unplaced.extend(said);
         let unfound: u64 = report.pools.iter().map(|(_, sum)| u64::from(sum.num_objects_unfound)).sum();
         if unfound > 0 && states.lost == 0 {
             let objects = human::plural(unfound as f64, ["object is", "objects are"]);
@@ -273,15 +281,17 @@ fn behind(stat: &GroupStat, size: u64) -> Option<u64> {
     is_behind.then_some(more)
 }
 
-/// Where the states of a report show more than its maps place.
-fn unplaced(cluster: &Cluster, report: &Report) -> Vec<String> {
+/// Where the states of a report show more than its maps place, with the fewest groups of which that is so.
+fn unplaced(cluster: &Cluster, report: &Report) -> (u64, Vec<String>) {
     let count = |fits: &dyn Fn(&GroupsInState) -> bool| -> u64 {
         report.states.iter().filter(|of| fits(of)).map(|of| of.groups).sum()
     };
     let placed = Placed::of(cluster);
     let mut said = Vec::new();
+    let mut elsewhere = 0;
     let mut compare = |what: &str, states: u64, placed: u64| {
         if states > placed {
+            elsewhere = elsewhere.max(states - placed);
             said.push(format!("{} {what} by their states, and the maps show {placed}", groups_are(states)));
         }
     };
@@ -292,18 +302,22 @@ fn unplaced(cluster: &Cluster, report: &Report) -> Vec<String> {
     if placed.undersized > most {
         let shown = placed.undersized;
         let groups = groups_are(most);
+        elsewhere = elsewhere.max(shown - most);
         said.push(format!("{groups} undersized or inactive by their states, and the maps show {shown}"));
     }
-    let other = |served: &&Served| {
-        let shown = i32::try_from(served.id).ok().filter(|id| *id != NONE);
-        shown.is_some_and(|id| placed.served.get(&id).copied().unwrap_or(0) != served.groups)
+    let other = |served: &Served| {
+        let shown = i32::try_from(served.id).ok().filter(|id| *id != NONE)?;
+        let apart = placed.served.get(&shown).copied().unwrap_or(0).abs_diff(served.groups);
+        (apart > 0).then_some(apart)
     };
-    let differ = report.served.iter().filter(other).count();
+    let others: Vec<u64> = report.served.iter().filter_map(other).collect();
+    let differ = others.len();
     if differ > 0 {
+        elsewhere = elsewhere.max(others.into_iter().max().unwrap_or_default());
         let devices = human::plural(differ as f64, ["device serves", "devices serve"]);
         said.push(format!("{devices} another number of groups than the maps show"));
     }
-    said
+    (elsewhere, said)
 }
 
 /// The beginning of a sentence about so many groups.

@@ -22,8 +22,8 @@ use crate::executor_flag::executors;
 use crate::output_flags::{OutputFlags, RESULTS, ReportFlags};
 
 pub use search_flags::SearchFlags;
-pub(crate) use study_flags::commands_file;
 pub(crate) use study_flags::named_flags;
+pub(crate) use study_flags::{commands_file, watched};
 pub use study_flags::{given, settings};
 use study_flags::{study_command, study_name};
 

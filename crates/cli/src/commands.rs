@@ -12,6 +12,7 @@ mod run;
 mod schema;
 mod search;
 mod show;
+mod watch;
 
 use std::path::PathBuf;
 
@@ -37,6 +38,10 @@ pub(crate) fn dispatch(registry: &Registry, matches: &ArgMatches) -> Result<Exit
             return answer(study, name, inner);
         }
         let flags = RunFlags::from_arg_matches(inner).map_err(Trouble::input)?;
+        if let Some(directory) = args::watched(study, inner) {
+            let asked = watch::Asked { study, matches: inner, flags: &flags };
+            return watch::watch(registry, &asked, directory);
+        }
         return run::study(registry, study, inner, &flags);
     }
     let towtank = Towtank::from_arg_matches(matches).map_err(Trouble::input)?;

@@ -164,7 +164,7 @@ fn scenario(asked: &Asked<'_>, changes: &[String]) -> String {
 }
 
 /// Problems without their places, which are in a text that the user has not written.
-fn without_places(problems: &Problems) -> Problems {
+pub(crate) fn without_places(problems: &Problems) -> Problems {
     let mut all = Problems::new();
     for problem in problems.iter() {
         let own = Problem::new(problem.message());

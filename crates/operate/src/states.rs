@@ -110,6 +110,8 @@ mod tests {
             stopped_pools: vec!["a pool takes no writes".to_owned()],
             marked_full: vec![MarkedFull { text: "a device is nearfull".to_owned(), stops: false }],
             unplaced: vec!["more than is placed".to_owned()],
+            differing: 1,
+            elsewhere: 1,
             ..GroupStates::default()
         };
         let words: Vec<String> =

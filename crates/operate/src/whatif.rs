@@ -17,6 +17,7 @@
 //! - `exposure`: what further failures would lose; `risk`: the same in other orders and with slower disks;
 //!   `unavailable`: what waits for devices that are down; `halted`: what flags stop; `waits`: what keeps in
 //!   what is down; `noticed`: when failures are detected;
+//! - `remaining`: what is left of a recovery under way, for another study;
 //! - `replay`: the recovery run again with other constants, for fits;
 //! - `moves_only`: the same where only what moves is asked;
 //! - `observed`, `measures`: one replicate and its measures;
@@ -36,6 +37,7 @@ mod observed;
 pub(crate) mod orders;
 mod present;
 mod reasons;
+pub(crate) mod remaining;
 pub(crate) mod replay;
 mod risk;
 mod scenario;
@@ -52,7 +54,9 @@ use towtank_units::Bytes;
 
 use self::case::Ready;
 pub use self::moves_only::WhatifStudy;
+pub(crate) use self::observed::PEERS_S;
 use self::observed::{Kept, Seen};
+pub(crate) use self::scenario::Disk;
 use self::scenario::Scenario;
 use crate::asked::VERBS;
 use towtank_study::{

@@ -327,6 +327,11 @@ impl Affected {
         self.copied.insert(last as u32, copied);
     }
 
+    /// A group has its reservations before those that wait for theirs, though nothing of it was copied.
+    pub fn goes_first(&mut self, record: usize) {
+        self.copied.entry(record as u32).or_insert(Copied { objects: 0, homes: Vec::new() });
+    }
+
     /// How many groups were being copied already.
     #[must_use]
     pub fn begun(&self) -> u64 {

@@ -210,6 +210,9 @@ pub struct Recovered {
     pub ideal: SimSpan,
     /// The work of devices in all phases, for the units that became durable.
     pub work: Work,
+    /// When each disk last read or wrote something of it; none where it did nothing. Where there are clients
+    /// it is their last request.
+    pub last_on: Vec<Option<SimTime>>,
     /// For each disk, its busy time, and the bytes read and written.
     pub disks: Vec<(SimSpan, u64, u64)>,
     /// For each server's NIC, sending and receiving.
@@ -505,6 +508,7 @@ impl Recovery<'_> {
             bound: SimSpan::ZERO,
             ideal: SimSpan::ZERO,
             work: Work::none(self.hardware),
+            last_on: vec![None; self.hardware.devices() as usize],
             disks: vec![(SimSpan::ZERO, 0, 0); self.hardware.devices() as usize],
             cards: vec![[Busy::default(); 2]; self.hardware.servers() as usize],
             active: vec![SimSpan::ZERO; self.hardware.servers() as usize],

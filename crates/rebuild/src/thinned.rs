@@ -168,6 +168,7 @@ impl Thinned {
         found.last_write = later(found.last_write);
         found.taken_back = found.taken_back.map(|last| last.map(later));
         found.dropped = found.dropped.map(later);
+        found.last_on.iter_mut().for_each(|last| *last = last.map(later));
         found.last_by_spare = found.last_by_spare.map(|last| last.map(later));
         for series in found.progress_by_spare.iter_mut().chain([&mut found.progress, &mut found.begun]) {
             series.iter_mut().for_each(|(at, _)| *at = later(*at));

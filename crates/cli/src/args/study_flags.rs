@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use clap::{Arg, ArgAction, ArgMatches, Args as _};
 use serde_json::Value as Json;
 use towtank::heading;
+use towtank_operate::eta::Eta;
 use towtank_scenario::{FlagName, KeyPath, Problem, Segment, Setting, other_names};
-use towtank_study::{Flag, Ordered, Study, Subcommand, SubcommandFlag};
+use towtank_study::{Flag, Ordered, Question as _, Study, Subcommand, SubcommandFlag};
 
 use super::{RESULTS, RunFlags, SCENARIO, SearchFlags};
 
@@ -40,6 +41,9 @@ pub(super) fn study_command(study: &'static dyn Study) -> clap::Command {
     if study.lists_commands() {
         command = command.arg(commands_flag());
     }
+    if study.name() == Eta::NAME {
+        command = command.arg(watch_flag());
+    }
     let has_own = !study.subcommands().is_empty() || study.search().is_some();
     let command = command.args_conflicts_with_subcommands(has_own);
     let (name, examples) = (study.name(), examples(study));
@@ -62,6 +66,25 @@ fn commands_flag() -> Arg {
         .help(about)
         .help_heading(RESULTS)
         .value_parser(clap::value_parser!(PathBuf))
+}
+
+/// The flag of a study that goes on with each report that is written.
+fn watch_flag() -> Arg {
+    let about = "Answer anew for each report that appears in this directory, until the cluster is clean";
+    Arg::new(WATCH)
+        .long(WATCH)
+        .value_name("DIR")
+        .help(about)
+        .help_heading(SCENARIO)
+        .conflicts_with_all(["report", "out", "compare", "print_scenario", "shard"])
+        .value_parser(clap::value_parser!(PathBuf))
+}
+
+const WATCH: &str = "watch";
+
+/// The directory that is watched, if one is given.
+pub(crate) fn watched<'a>(study: &dyn Study, matches: &'a ArgMatches) -> Option<&'a PathBuf> {
+    if study.name() == Eta::NAME { matches.get_one::<PathBuf>(WATCH) } else { None }
 }
 
 /// The file for the commands of the plan, if the study has any and one is given.

@@ -160,7 +160,7 @@ fn names_part(text: &str) -> bool {
 }
 
 /// Lays settings over a document.
-fn lay(document: &mut Document, settings: Vec<Setting>) -> Result<(), Problems> {
+pub(super) fn lay(document: &mut Document, settings: Vec<Setting>) -> Result<(), Problems> {
     Setting::agree(&settings)?;
     let mut problems = Problems::new();
     for setting in settings {

@@ -20,6 +20,9 @@ fn with_files() -> Folder {
     folder.write("object.ring", file("docs/examples/swift/object.ring.gz"));
     folder.write("trace.csv", "128166372003061629,usr,0,Read,7014609920,24576,41286\n");
     folder.write("my.toml", COUNTER);
+    for (name, recorded) in [("earlier.json", "1"), ("now.json", "3")] {
+        folder.write(name, file(&format!("docs/examples/underway/{recorded}.report.json.gz")));
+    }
     for map in [
         "-c crush.txt -o map.bin",
         "-i map.bin --reweight-item osd.3 1.5 -o after.bin",

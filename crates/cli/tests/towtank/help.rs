@@ -24,6 +24,8 @@ fn the_whole() {
     About a cluster that runs, from its exports or measurements:
       whatif        What a change of a Ceph cluster moves, how long it takes, and
                     what is at risk
+      eta           How long a recovery that is under way still takes, and what it
+                    waits for
       preview       What moves if I change the map of a Ceph cluster
       balance       How evenly a Ceph cluster is filled, why not, and which moves
                     win space back

@@ -7,6 +7,7 @@ mod campaigns;
 mod capacity;
 mod completions;
 mod crush;
+mod eta;
 mod examples;
 mod help;
 mod hostile;

@@ -166,6 +166,9 @@ pub struct OsdEntry {
     /// Its reweight, in 16.16 fixed point.
     #[serde(deserialize_with = "fields::share")]
     pub weight: u32,
+    /// The epoch in which it came up last; 0 where the dump does not say.
+    #[serde(default)]
+    pub up_from: u64,
     /// Its primary affinity, in 16.16 fixed point.
     #[serde(default = "fields::full", deserialize_with = "fields::share")]
     pub primary_affinity: u32,

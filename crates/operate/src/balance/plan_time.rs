@@ -9,11 +9,10 @@ use serde_json::Value as Json;
 use towtank_ceph::balance::Applied;
 use towtank_placement::crush::ItemId;
 use towtank_placement::crush::pools::PgId;
-use towtank_scenario::{Files, Input};
 use towtank_study::{RunContext, StudyError};
 
 use super::case::Ready;
-use crate::whatif::time_alone::{self, Time};
+use crate::whatif::time_alone::{self, Loaded, Time};
 
 /// How long a plan takes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -38,17 +37,6 @@ impl PlanTime {
             PlanTime::Known(time) => Ok(part(time)),
             PlanTime::Unknown(reason) => Err(reason.clone()),
         }
-    }
-}
-
-/// The files that were read already.
-#[derive(Debug)]
-struct Loaded(Vec<Input>);
-
-impl Files for Loaded {
-    fn read(&self, path: &str) -> Result<Vec<u8>, String> {
-        let found = self.0.iter().find(|input| input.path == path);
-        found.map(|input| input.bytes.to_vec()).ok_or_else(|| "it was not read before".to_owned())
     }
 }
 

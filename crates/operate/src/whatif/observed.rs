@@ -435,7 +435,7 @@ fn course(ready: &Ready) -> Vec<(f64, String)> {
 
 /// For how long a group that moves serves no requests while it peers, all in all: measured with Ceph 16.2.15,
 /// after failures, explicit mappings and changed weights alike.
-pub(super) const PEERS_S: [f64; 2] = [2.0, 5.0];
+pub(crate) const PEERS_S: [f64; 2] = [2.0, 5.0];
 
 /// `osd_heartbeat_grace` times `osd_pool_default_read_lease_ratio`: how long a group waits at most for the
 /// lease of a device of which it is not known that it is dead.

@@ -18,10 +18,10 @@ use super::exposure::{AtRisk, Risk};
 use crate::real::calibrated::Machine;
 
 /// How many orders are drawn: an odd number, so that one of them has the median time.
-pub(super) const DRAWN: usize = 17;
+pub(crate) const DRAWN: usize = 17;
 
 /// The shares of the orders that are below the range, and up to its end.
-pub(super) const SHARES: [f64; 2] = [0.1, 0.9];
+pub(crate) const SHARES: [f64; 2] = [0.1, 0.9];
 
 /// All of these recoveries together have about this many objects, or twice those of the recovery itself.
 const OBJECTS: usize = 400_000;
@@ -158,7 +158,7 @@ fn run(
 }
 
 /// The value below which a share of sorted values lies, between two of them where it falls there.
-fn quantile(sorted: &[f64], share: f64) -> f64 {
+pub(crate) fn quantile(sorted: &[f64], share: f64) -> f64 {
     let at = share * (sorted.len() - 1) as f64;
     let (below, above) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);
     below + (above - below) * at.fract()

@@ -4,8 +4,10 @@
 //! What was seen are objects times copies that are left. Here these are the jobs that have not begun, since a
 //! group has one object in progress: of a recovery that lasts, an object more or less.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use towtank_rebuild::plan::DeviceId;
 use towtank_rebuild::recovery::{Recovered, Recovery, Waiting};
 use towtank_rebuild::thinned::Thinned;
 use towtank_recovery::running;
@@ -37,12 +39,17 @@ pub(crate) struct Replay {
 pub(crate) struct Course {
     /// From the change to the first object, in seconds.
     pub first_s: f64,
-    /// Jobs that begun until a time, in seconds from the change.
+    /// Jobs that begun until a time, in seconds from the change; bytes that were written, where groups have
+    /// several objects in progress.
     pub begun: Vec<(f64, u64)>,
     /// When the last object was written, in seconds from the change.
     pub last_s: f64,
-    /// Copies and shards of objects that were made.
+    /// Objects that were copied or made again, once for each time.
     pub jobs: u64,
+    /// Copies and shards of them.
+    pub parts: u64,
+    /// The device that was busy last.
+    pub last: Option<DeviceId>,
 }
 
 impl Replay {
@@ -54,6 +61,17 @@ impl Replay {
         let ready = time_alone::ready(scenario, files)?;
         let class = factors::main_class(&ready.real.groups.machines);
         Ok(Replay { ready, class })
+    }
+
+    /// Groups that are whole in a later moment go before those that are not: they had their reservations.
+    pub(crate) fn follow(&mut self, later: &Replay) {
+        let left: BTreeSet<u64> = later.ready.staged.affected.numbers.iter().copied().collect();
+        let affected = &mut self.ready.staged.affected;
+        for record in 0..affected.records() {
+            if !left.contains(&affected.numbers[record]) {
+                affected.goes_first(record);
+            }
+        }
     }
 
     /// The name of the class of disks whose constants are changed.
@@ -101,24 +119,34 @@ fn thinned(recovery: &Recovery<'_>) -> Option<Thinned> {
 
 fn course(recovered: &Recovered, start_s: f64) -> Course {
     let mut sum = 0;
-    let begun = recovered.begun.iter().map(|(at, jobs)| {
+    let series = if recovered.begun.is_empty() { &recovered.progress } else { &recovered.begun };
+    let begun = series.iter().map(|(at, jobs)| {
         sum += jobs;
         (start_s + at.as_secs_f64(), sum)
     });
+    let devices = || (0..recovered.last_on.len() as u32).map(DeviceId);
+    let last_on = |device: &DeviceId| recovered.last_on[device.index()];
     Course {
         begun: begun.collect(),
         first_s: start_s + recovered.first_transfer.as_secs_f64(),
         last_s: start_s + recovered.last().as_secs_f64(),
         jobs: recovered.jobs,
+        parts: devices().map(|device| recovered.targets.parts(device)).sum(),
+        last: devices().filter(|device| last_on(device).is_some()).max_by_key(last_on),
     }
 }
 
 impl Course {
     /// When a share of all objects was left, in seconds since the first one moved.
     pub fn left(&self, share: f64) -> f64 {
+        self.at_left(share) - self.first_s
+    }
+
+    /// The same in seconds from the change.
+    pub(crate) fn at_left(&self, share: f64) -> f64 {
         let all = self.begun.last().map_or(0, |(_, sum)| *sum) as f64;
         if share <= 0.0 || all == 0.0 {
-            return self.last_s - self.first_s;
+            return self.last_s;
         }
         let wanted = (1.0 - share) * all;
         let mut before = (self.first_s, 0.0);
@@ -126,10 +154,10 @@ impl Course {
             let now = (at.min(self.last_s), *sum as f64);
             if now.1 >= wanted {
                 let part = (wanted - before.1) / (now.1 - before.1).max(1.0);
-                return before.0 + part * (now.0 - before.0) - self.first_s;
+                return before.0 + part * (now.0 - before.0);
             }
             before = now;
         }
-        self.last_s - self.first_s
+        self.last_s
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use towtank_report::human;
-use towtank_scenario::{Document, Files, Problems, Source};
+use towtank_scenario::{Document, Files, Input, Problems, Source};
 
 use super::case::Ready;
 use super::observed::{self, Trials};
@@ -26,11 +26,22 @@ impl Time {
 }
 
 /// A range in words; none where both ends read the same.
-pub(super) fn interval(time: f64, [low, high]: [f64; 2]) -> Option<String> {
+pub(crate) fn interval(time: f64, [low, high]: [f64; 2]) -> Option<String> {
     let shown = human::Shown::fitting(time, "s");
     let differ = shown.digits(low) != shown.digits(high);
     let fits = shown.fits(low) && shown.fits(high);
     differ.then(|| if fits { shown.range(low, high) } else { human::range(low, high, "s") })
+}
+
+/// The files that a study has read already.
+#[derive(Debug)]
+pub(crate) struct Loaded(pub(crate) Vec<Input>);
+
+impl Files for Loaded {
+    fn read(&self, path: &str) -> Result<Vec<u8>, String> {
+        let found = self.0.iter().find(|input| input.path == path);
+        found.map(|input| input.bytes.to_vec()).ok_or_else(|| "it was not read before".to_owned())
+    }
 }
 
 /// The time of a scenario of `whatif` with these files, or why it is not known.

@@ -118,7 +118,9 @@ impl Ledger<'_> {
         let follows = self.affected.follows;
         let priority = if follows { following::priority(spare, missing) } else { spare as u8 };
         let rank = self.rules.order.rank(priority, self.affected.numbers[record], self.rules.seed);
-        let tie = order::tie(self.rules.ties, self.affected.numbers[record]);
+        // A group that is being copied has its reservations already.
+        let begun = self.affected.copied.contains_key(&(record as u32));
+        let tie = if begun { 0 } else { order::tie(self.rules.ties, self.affected.numbers[record]) };
         Turn { driver, rank, tie, priority, record: record as u32, source }
     }
 

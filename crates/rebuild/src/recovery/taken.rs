@@ -55,7 +55,14 @@ impl Recovered {
         self.take_progress(&counts, (from, later(ended)), later);
         for (number, entity) in (0u32..).zip(&run.entities) {
             match entity {
-                Entity::Server(server) => self.take_server((hardware, plan), number, server, ended),
+                Entity::Server(server) => {
+                    self.take_server((hardware, plan), number, server, ended);
+                    for (id, device) in hardware.devices_of(number).zip(&server.devices) {
+                        let lane = device.disk.lane;
+                        let last = (!lane.busy.is_zero()).then(|| later(lane.idle_at));
+                        self.last_on[id.index()] = self.last_on[id.index()].max(last);
+                    }
+                }
                 Entity::Monitor { .. } => {}
                 Entity::Rack(seen) => {
                     let rack = &mut self.uplinks[(number - hardware.servers()) as usize];

@@ -17,7 +17,7 @@ use towtank_study::{PointResult, Presentation, RunContext, Study, check, named};
 use crate::cluster;
 
 /// A small scenario of each study.
-const SCENARIOS: [(&str, &str); 10] = [
+const SCENARIOS: [(&str, &str); 11] = [
     ("queue", "span = \"200s\"\n[stations.desk]\nservice_rate = \"1/s\"\narrival_rate = \"0.6/s\""),
     ("put", "protocol = \"replicast-m\"\ngateways = 4\nservers = 18\nwarm_up = \"1ms\"\nduration = \"2ms\""),
     ("backfill", "discovery = \"scan, merkle\"\nobjects_per_group = 200\nstale = \"10%\""),
@@ -29,6 +29,7 @@ const SCENARIOS: [(&str, &str); 10] = [
     ("preview", "mark_out = \"osd.3\""),
     ("whatif", "mark_out = \"osd.3\""),
     ("balance", ""),
+    ("eta", "report = [\"1.report.json.gz\", \"3.report.json.gz\"]"),
     ("place", "servers = 8\nkeys = 500"),
     (
         "pfs",

@@ -25,8 +25,11 @@ use towtank_testkit::draws;
 /// A live cluster of four devices and 259 objects, of which one was lost.
 const LIVE: &str = "crush_map = \"lost.crush_dump.json.gz\"\nosd_dump = \"lost.osd_dump.json.gz\"\npg_dump = \"lost.pg_dump.json.gz\"\n";
 
+/// Reports of a recovery under way, from the folder of these exports.
+const UNDERWAY: &str = "../../../../../docs/examples/underway";
+
 /// A scenario of each study, of two replicates. Those of `rebuild` and `whatif` try changes in the first one.
-const SCENARIOS: [(&str, &str); 13] = [
+const SCENARIOS: [(&str, &str); 14] = [
     (
         "queue",
         "warm_up = \"10s\"\nspan = \"500s\"\n[stations.counter]\nservice_rate = \"10/s\"\narrival_rate = \"5/s\"\n",
@@ -42,6 +45,7 @@ const SCENARIOS: [(&str, &str); 13] = [
     ("whatif", "LIVE\nmark_out = \"osd.1\"\n"),
     ("whatif", "LIVE\nfail = \"osd.2\"\nqueue = \"mclock\"\n"),
     ("balance", "LIVE\nmax_moves = 5\n"),
+    ("eta", "report = [\"UNDERWAY/1.report.json.gz\", \"UNDERWAY/3.report.json.gz\"]\n"),
     (
         "backfill",
         "discovery = \"scan,bitmap\"\nobjects_per_group = 200\nstale = \"10%\"\nranges = 64\nobject_size = \"1MiB\"\n",
@@ -264,7 +268,10 @@ fn unwatched() -> Registry {
 }
 
 fn scenario(registry: &Registry, study: &str, text: &str) -> Scenario {
-    let text = format!("study = \"{study}\"\nreplicates = 2\n{}", text.replace("LIVE\n", LIVE));
+    let text = format!(
+        "study = \"{study}\"\nreplicates = 2\n{}",
+        text.replace("LIVE\n", LIVE).replace("UNDERWAY", UNDERWAY)
+    );
     let exports = Path::new(env!("CARGO_MANIFEST_DIR")).join("../operate/src/whatif/golden");
     let document = Document::parse(&text).unwrap_or_else(|problems| panic!("{text}: {problems}"));
     document.beside(exports).check(registry).unwrap_or_else(|problems| panic!("{text}: {problems}"))
