@@ -160,6 +160,8 @@ pub(crate) struct Odd {
     pub fragile: Option<u32>,
     /// Whether any device may be harmed, and no copy need be left.
     pub is_beyond: bool,
+    /// Whether clocks differ as much as they may, and that device does so most of the time.
+    pub is_edge: bool,
     /// The device that loses its way to the monitor more often than others: its clock may be the slowest.
     pub slow: u32,
 }
@@ -171,11 +173,16 @@ pub(crate) fn drawn(seed: u64, devices: u32, odd: Odd, until: SimTime) -> Vec<Fa
     let count = 10 + draws.below(20);
     let mut faults = Vec::new();
     for _ in 0..count {
-        let kind = Kind::ALL[draws.below(Kind::ALL.len() as u64) as usize];
+        let mut kind = Kind::ALL[draws.below(Kind::ALL.len() as u64) as usize];
         let (device, other) = (draws.below(devices.into()) as u32, draws.below(devices.into()) as u32);
         let at = SimTime::from_ns(draws.below(until.as_ns()));
         let longest = [200, 2_000, 8_000][draws.below(3) as usize];
         let span = SimSpan::from_ms(1 + draws.below(longest));
+        let is_edge = odd.is_edge && !kind.is_harm() && draws.below(3) > 0;
+        let span = if is_edge { SimSpan::from_ms(2_500 + draws.below(3_000)) } else { span };
+        if is_edge {
+            kind = Kind::Partition;
+        }
         let loses_monitor = matches!(kind, Kind::Partition | Kind::OneWay) && draws.below(4) > 0;
         let (device, other) = match odd.fragile {
             // Two ends of journals that rot at once look like a loss of power.
@@ -183,7 +190,7 @@ pub(crate) fn drawn(seed: u64, devices: u32, odd: Odd, until: SimTime) -> Vec<Fa
             Some(fragile) if kind.is_harm() => (fragile, other),
             None if kind.is_harm() => continue,
             // A device that is cut off from the monitor alone goes on as if nothing had happened.
-            _ if loses_monitor && draws.below(2) == 0 => (odd.slow, odd.slow),
+            _ if is_edge || loses_monitor && draws.below(2) == 0 => (odd.slow, odd.slow),
             _ if loses_monitor => (device, device),
             _ => (device, other),
         };

@@ -321,7 +321,14 @@ fn settings_of(plan: &Plan, draws: &mut Draws) -> (Settings, Odd) {
     let fragile = draws.below(osds.into()) as u32;
     let slow = draws.below(osds.into()) as u32;
     let is_beyond = draws.below(8) == 0;
-    (settings, Odd { fragile: (replicas > 2).then_some(fragile), is_beyond, slow })
+    let is_edge = draws.below(8) == 0;
+    let settings = match is_edge {
+        // Long leases, and few groups: so a former primary is seen to answer when it should not.
+        true => Settings { osds: replicas, groups: 1, grace_ms: 2_000, out_after_s: 600, ..settings },
+        false => settings,
+    };
+    let (fragile, slow) = (fragile % settings.osds, slow % settings.osds);
+    (settings, Odd { fragile: (replicas > 2).then_some(fragile), is_beyond, is_edge, slow })
 }
 
 impl World {
@@ -383,7 +390,7 @@ impl World {
             outcome: Outcome::default(),
             plan,
         };
-        let differ_most = world.below(2) == 0;
+        let differ_most = world.below(2) == 0 || odd.is_edge;
         for (osd, incarnation) in devices {
             let rate = match world.below(2 * RATE_MOST as u64 + 1) as i64 - RATE_MOST {
                 _ if differ_most && osd == odd.slow => -RATE_MOST,
@@ -392,14 +399,14 @@ impl World {
             };
             world.hosts.insert(osd, Host::new(incarnation, rate));
         }
-        world.begin();
+        world.begin(odd.is_edge);
         world
     }
 
-    fn begin(&mut self) {
-        self.sync_micros = [300, 3_000, 30_000][self.below(3) as usize];
+    fn begin(&mut self, is_edge: bool) {
+        self.sync_micros = [300, 3_000, 30_000][if is_edge { 0 } else { self.below(3) as usize }];
         self.answer_time = SimSpan::from_ms([50, 500][self.below(2) as usize]);
-        let count = [2, 5, 20, 80][self.below(4) as usize];
+        let count = if is_edge { 3 } else { [2, 5, 20, 80][self.below(4) as usize] };
         self.names = (0..count).map(|number| format!("object-{number}")).collect();
         self.start_monitor();
         for osd in 0..self.settings.osds {
@@ -407,7 +414,7 @@ impl World {
         }
         let clients = 2 + self.below(3) as usize;
         let operations = 200 + self.below(400);
-        let (has_reader, has_eager) = (self.below(3) > 0, self.below(3) > 0);
+        let (has_reader, has_eager) = (is_edge || self.below(3) > 0, is_edge || self.below(3) > 0);
         for client in 0..clients {
             let habit = match client {
                 0 if has_reader => Habit::ReadsOnly,

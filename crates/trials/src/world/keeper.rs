@@ -126,8 +126,11 @@ impl World {
 
     /// Daemons are started again that an older monitor has not let in.
     pub(super) fn let_in_again(&mut self) {
+        // An older monitor does not know a device that was added later, either.
+        let is_of_older =
+            |why: &String| why.contains("monitor/ is an older copy") || why.starts_with("there is no osd.");
         for (osd, host) in &mut self.hosts {
-            if host.refused.as_ref().is_some_and(|why| why.contains("monitor/ is an older copy")) {
+            if host.refused.as_ref().is_some_and(is_of_older) {
                 host.refused = None;
                 self.events.insert((self.now, self.scheduled + 1), Event::Start { osd: *osd });
                 self.scheduled += 1;
