@@ -11,7 +11,7 @@ use towtank_trials::planted::{Planted, Shell};
 use towtank_trials::seeds::{Plan, Summary, run, run_all, shrunk};
 
 /// The runs of the test without a number in the environment.
-const SEEDS: u64 = 150;
+const SEEDS: u64 = 100;
 
 fn plan(seed: u64, planted: Option<Planted>) -> Plan {
     Plan { seed, only: None, planted, traces: false }
