@@ -134,7 +134,19 @@ impl Ballot<'_> {
         let is_out = |member: &Member| {
             is_gone(member) || has_answered(member) || self.planted == Some(Planted::OneGoneIsAll)
         };
-        interval.acting.iter().any(is_gone) && interval.acting.iter().all(is_out)
+        // What one knew that gave its log up, those know for whose log it did: they may be gone too.
+        let is_passed_on =
+            |member: &Member| self.filled_in(*member, interval).is_some_and(|it| self.is_lost(it));
+        interval.acting.iter().any(|member| is_gone(member) || is_passed_on(member))
+            && interval.acting.iter().all(is_out)
+    }
+
+    /// The later interval in which a device that acted in one gave up its log and began to be filled.
+    fn filled_in(&self, member: Member, interval: &Interval) -> Option<&Interval> {
+        let info = self.infos.get(&member.device).filter(|info| info.incarnation == member.incarnation)?;
+        let since =
+            Some(info.last_epoch_started).filter(|since| !info.is_complete() && *since > interval.epoch)?;
+        self.intervals.iter().find(|later| later.epoch == since)
     }
 
     /// The device whose log is authoritative: among the complete ones that took part last, the one with the
@@ -313,6 +325,25 @@ mod tests {
         let filled = Case::new(&[(1, filled), (2, info(4, 4, 9, 0))], intervals);
         assert_eq!(filled.blocked_by(None), Some(5));
         assert_eq!(filled.with_gone(&[0]).blocked_by(None), None);
+    }
+
+    /// All waited for 6 for ever: 0 and 1, which were new then, began to be filled in 7 by 2 alone, which was
+    /// replaced.
+    #[test]
+    fn nobody_waits_for_what_was_passed_on_to_who_is_gone() {
+        let intervals: &[(Epoch, &[u32])] = &[(5, &[2, 3]), (6, &[0, 1]), (7, &[2])];
+        let mut filled = info(7, 7, 9, 0);
+        filled.cursor = Cursor::START;
+        let case = |filler: &[u32]| {
+            let infos = [(0, filled), (1, filled), (3, info(5, 5, 9, 0))];
+            Case::new(&infos, intervals).with_gone(filler)
+        };
+        assert_eq!(case(&[]).blocked_by(None), Some(6), "2 knows, and may come back");
+        assert_eq!(case(&[2]).blocked_by(None), None);
+        assert_eq!(case(&[2]).ballot().authority(DeviceId(0)), Some(DeviceId(3)));
+        let mut without = case(&[2]);
+        without.infos.remove(&DeviceId(1));
+        assert_eq!(without.blocked_by(None), Some(6), "1 may know");
     }
 
     #[test]

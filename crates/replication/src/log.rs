@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Key, RequestId, Version};
 
+/// The least number of entries for which more room is made at once; it is an eighth of a long log.
+const GROWN_LEAST: usize = 64;
+
 /// What a change does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Change {
@@ -202,6 +205,10 @@ impl Log {
         assert!(entry.version > head, "entry {} does not follow {head}", entry.version);
         assert!(entry.prior.is_none_or(|prior| prior < entry.version), "{entry:?} has a later prior version");
         self.note_request(&entry);
+        if self.entries.len() == self.entries.capacity() {
+            // A list that doubles has room for 16,384 entries when it holds 10,000, in each group.
+            self.entries.reserve_exact(GROWN_LEAST.max(self.entries.len() / 8));
+        }
         self.entries.push_back(entry);
     }
 
@@ -363,6 +370,18 @@ mod tests {
         assert_eq!(log.find(request(2)), Some(version(1, 2)));
         assert_eq!(log.find(request(4)), Some(version(2, 4)));
         assert!(log.reaches_back_to(version(1, 3)) && !log.reaches_back_to(version(1, 2)));
+    }
+
+    #[test]
+    fn a_log_has_little_room_that_it_does_not_need() {
+        let is_close = |room: usize, count: usize| room <= count + GROWN_LEAST.max(count / 8);
+        let (mut log, mut doubled) = (log(&[]), VecDeque::new());
+        for counter in 1..=10_000 {
+            log.append(entry(1, counter));
+            doubled.push_back(counter);
+            assert!(is_close(log.entries.capacity(), counter as usize), "{counter}");
+        }
+        assert!(!is_close(doubled.capacity(), 10_000), "planted: a list that doubles");
     }
 
     #[test]

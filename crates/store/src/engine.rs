@@ -168,6 +168,14 @@ pub trait Tables: Send + std::marker::Sync {
     fn reclaim(&self) -> Result<(), EngineError>;
 }
 
+/// Opens the tables of the embedded tree in a directory, or creates them.
+///
+/// # Errors
+/// When the disk cannot be read or written, or another process has the directory open.
+pub fn tables(directory: &Path) -> Result<Arc<dyn Tables>, EngineError> {
+    made_whole(directory, || Ok(Arc::new(Tree::open(directory)?) as Arc<dyn Tables>))
+}
+
 /// A key and its value.
 pub type Row = (Vec<u8>, Vec<u8>);
 
@@ -211,7 +219,7 @@ impl Engine {
     /// # Errors
     /// When the disk cannot be read or written, or another process has the directory open.
     pub fn open(directory: &Path, sync: Sync) -> Result<Engine, EngineError> {
-        made_whole(directory, || Engine::on(Arc::new(Tree::open(directory)?), sync))
+        Engine::on(tables(directory)?, sync)
     }
 
     /// The engine on tables that are open. Whatever they have was synced by those who opened them.
@@ -372,6 +380,16 @@ impl Changes {
     }
 }
 
+impl FromIterator<(Table, Vec<u8>, Option<Vec<u8>>)> for Changes {
+    fn from_iter<I: IntoIterator<Item = (Table, Vec<u8>, Option<Vec<u8>>)>>(rows: I) -> Changes {
+        let mut changes = Changes::default();
+        for (table, key, to) in rows {
+            changes.0[table as usize].insert(key, to);
+        }
+        changes
+    }
+}
+
 /// Changes that become durable together. Reads through the transaction see them before that.
 #[derive(Debug)]
 pub struct Transaction<'e> {
@@ -521,7 +539,7 @@ impl Transaction<'_> {
 
 /// The key of an object in the tables, which are ordered by group.
 #[must_use]
-pub(crate) fn key_bytes(group: u32, key: Key) -> [u8; 16] {
+pub fn key_bytes(group: u32, key: Key) -> [u8; 16] {
     let mut bytes = [0; 16];
     bytes[..4].copy_from_slice(&group.to_be_bytes());
     bytes[4..8].copy_from_slice(&key.position.to_be_bytes());

@@ -22,9 +22,9 @@
 mod plan;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use towtank_replication::Epoch;
+use towtank_replication::{Epoch, Incarnation};
 
 use crate::StoreError;
 use crate::control::{self, Daemon};
@@ -35,6 +35,7 @@ use crate::lock::{self, Lock};
 use crate::loss::Loss;
 use crate::map::ClusterMap;
 use crate::monitor::{make_tables, newest_in};
+use crate::runs::Runs;
 use crate::saved::{Outline, Saved};
 use crate::settings::{Home, Settings};
 use plan::{Findings, Gap, Plan, Testimony};
@@ -180,7 +181,11 @@ fn testimony(home: &Home, settings: &Settings, osd: u32) -> Result<Testimony, St
     let directory = home.path(&format!("osd.{osd}"));
     let has_tables = identity::has_tables(&directory).map_err(|error| error.to_string())?;
     let (maps, outlines) = match has_tables {
-        true => read(settings, &directory).map_err(|error| format!("osd.{osd}: {error}"))?,
+        true => {
+            let engine = Engine::open(&directory, settings.sync).map_err(StoreError::from);
+            let found = engine.and_then(|engine| read(settings, &engine));
+            found.map_err(|error| format!("osd.{osd}: {error}"))?
+        }
         false => Default::default(),
     };
     let heard = outlines.values().map(|outline| outline.epoch).max().unwrap_or(0);
@@ -192,8 +197,7 @@ fn testimony(home: &Home, settings: &Settings, osd: u32) -> Result<Testimony, St
 
 type Read = (BTreeMap<Epoch, ClusterMap>, BTreeMap<u32, Outline>);
 
-fn read(settings: &Settings, directory: &Path) -> Result<Read, StoreError> {
-    let engine = Engine::open(directory, settings.sync)?;
+fn read(settings: &Settings, engine: &Engine) -> Result<Read, StoreError> {
     let mut transaction = engine.begin();
     let maps = known::maps(&mut transaction)?;
     let mut outlines = BTreeMap::new();
@@ -203,6 +207,80 @@ fn read(settings: &Settings, directory: &Path) -> Result<Read, StoreError> {
     // It has no changes, and says here whether all could be read.
     transaction.commit()?;
     Ok((maps.into_iter().map(|map| (map.epoch, map)).collect(), outlines))
+}
+
+/// Notes maps in the tables of a device.
+///
+/// # Errors
+/// When they cannot be read or written.
+pub fn keep_in(engine: &Engine, maps: &[ClusterMap]) -> Result<(), StoreError> {
+    let mut transaction = engine.begin();
+    Known::load(&mut transaction)?.keep(maps, &mut transaction);
+    Ok(transaction.commit()?)
+}
+
+/// A device whose tables are open.
+#[derive(Debug)]
+pub struct Device {
+    /// The life of its directory.
+    pub incarnation: Incarnation,
+    /// The runs that its directory knows.
+    pub runs: Runs,
+    /// Its tables.
+    pub engine: Engine,
+}
+
+/// What is left of a cluster without its monitor.
+#[derive(Debug, Default)]
+pub struct Left {
+    /// The devices whose tables can be opened.
+    pub devices: BTreeMap<u32, Device>,
+    /// Those whose tables cannot, with the reason.
+    pub faults: BTreeMap<u32, String>,
+    /// All devices that have ever run.
+    pub traces: BTreeSet<u32>,
+    /// A rule that is broken on purpose: the maps that these devices keep are left out.
+    #[doc(hidden)]
+    pub planted: BTreeSet<u32>,
+}
+
+/// Why no maps follow from what is left.
+#[derive(Debug, thiserror::Error)]
+#[error("{why}")]
+pub struct Wanting {
+    /// The devices that must be there, or be given up.
+    pub devices: BTreeSet<u32>,
+    /// What is wrong.
+    pub why: String,
+}
+
+impl Left {
+    /// The maps of the new monitor.
+    ///
+    /// # Errors
+    /// When a device is wanting that is not given up, or its tables cannot be read.
+    pub fn maps(&self, settings: &Settings, without: &BTreeSet<u32>) -> Result<Vec<ClusterMap>, Wanting> {
+        let (traces, faults) = (self.traces.clone(), self.faults.clone());
+        let mut found = Findings { traces, faults, ..Findings::default() };
+        for (osd, Device { incarnation, runs, engine }) in &self.devices {
+            let (incarnation, runs) = (*incarnation, runs.clone());
+            match read(settings, engine) {
+                Ok((maps, outlines)) => {
+                    let maps = if self.planted.contains(osd) { BTreeMap::new() } else { maps };
+                    let testimony = Testimony { incarnation, runs, maps, outlines };
+                    found.testimonies.insert(*osd, testimony);
+                }
+                Err(error) => drop(found.faults.insert(*osd, error.to_string())),
+            }
+        }
+        plan::made(settings, &found, without).map(|plan| plan.maps).map_err(|gap| {
+            let devices = match &gap {
+                Gap::Devices(wanting) => wanting.keys().copied().collect(),
+                Gap::Nothing | Gap::Missing(..) => BTreeSet::new(),
+            };
+            Wanting { devices, why: gap.to_string() }
+        })
+    }
 }
 
 fn refused(gap: &Gap) -> IdentityError {
@@ -248,10 +326,7 @@ fn put_in_place(
         if !identity::has_tables(&directory)? {
             continue;
         }
-        let engine = Engine::open(&directory, settings.sync)?;
-        let mut transaction = engine.begin();
-        Known::load(&mut transaction)?.keep(maps, &mut transaction);
-        transaction.commit()?;
+        keep_in(&Engine::open(&directory, settings.sync)?, maps)?;
     }
     let aside = identity::move_name_aside(home.directory(), "monitor")?;
     std::fs::rename(&making, home.path("monitor"))?;

@@ -54,11 +54,17 @@ pub enum Kind {
     Lost,
     /// Objects move off a device, and back later.
     Out,
+    /// A device is added.
+    Add,
+    /// Objects move off a device, and it is stopped and removed if nothing is lost with it.
+    Remove,
+    /// The directory of the monitor is lost, and all daemons are down until it is built anew.
+    MonitorLost,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Kind; 23] = [
+    pub const ALL: [Kind; 26] = [
         Kind::Kill,
         Kind::PowerCut,
         Kind::PowerCutAll,
@@ -82,6 +88,9 @@ impl Kind {
         Kind::Replace,
         Kind::Lost,
         Kind::Out,
+        Kind::Add,
+        Kind::Remove,
+        Kind::MonitorLost,
     ];
 
     /// What it is called in a summary.
@@ -111,6 +120,9 @@ impl Kind {
             Kind::Replace => "replaced devices",
             Kind::Lost => "lost devices",
             Kind::Out => "devices that were out",
+            Kind::Add => "added devices",
+            Kind::Remove => "devices to be removed",
+            Kind::MonitorLost => "lost monitors",
         }
     }
 
@@ -141,22 +153,46 @@ impl fmt::Display for Fault {
     }
 }
 
+/// What the faults of a run depend on besides its seed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Odd {
+    /// The device that may be harmed, if there is one.
+    pub fragile: Option<u32>,
+    /// Whether any device may be harmed, and no copy need be left.
+    pub is_beyond: bool,
+    /// Whether clocks differ as much as they may, and that device does so most of the time.
+    pub is_edge: bool,
+    /// The device that loses its way to the monitor more often than others: its clock may be the slowest.
+    pub slow: u32,
+}
+
 /// The faults of a seed, in the order of their times. Only a fragile device is harmed, if there is one.
-pub(crate) fn drawn(seed: u64, devices: u32, fragile: Option<u32>, until: SimTime) -> Vec<Fault> {
+pub(crate) fn drawn(seed: u64, devices: u32, odd: Odd, until: SimTime) -> Vec<Fault> {
     let mut draws = Draws::new(Seed(seed), 2, 0);
     let mut draws = draws.of(Purpose(1));
     let count = 10 + draws.below(20);
     let mut faults = Vec::new();
     for _ in 0..count {
-        let kind = Kind::ALL[draws.below(Kind::ALL.len() as u64) as usize];
+        let mut kind = Kind::ALL[draws.below(Kind::ALL.len() as u64) as usize];
         let (device, other) = (draws.below(devices.into()) as u32, draws.below(devices.into()) as u32);
         let at = SimTime::from_ns(draws.below(until.as_ns()));
         let longest = [200, 2_000, 8_000][draws.below(3) as usize];
         let span = SimSpan::from_ms(1 + draws.below(longest));
-        let device = match fragile {
-            Some(fragile) if kind.is_harm() => fragile,
+        let is_edge = odd.is_edge && !kind.is_harm() && draws.below(3) > 0;
+        let span = if is_edge { SimSpan::from_ms(2_500 + draws.below(3_000)) } else { span };
+        if is_edge {
+            kind = Kind::Partition;
+        }
+        let loses_monitor = matches!(kind, Kind::Partition | Kind::OneWay) && draws.below(4) > 0;
+        let (device, other) = match odd.fragile {
+            // Two ends of journals that rot at once look like a loss of power.
+            _ if odd.is_beyond && kind.is_harm() && kind != Kind::RotJournal => (device, other),
+            Some(fragile) if kind.is_harm() => (fragile, other),
             None if kind.is_harm() => continue,
-            _ => device,
+            // A device that is cut off from the monitor alone goes on as if nothing had happened.
+            _ if is_edge || loses_monitor && draws.below(2) == 0 => (odd.slow, odd.slow),
+            _ if loses_monitor => (device, device),
+            _ => (device, other),
         };
         let by_turns = kind.is_harm() && kind != Kind::Empty && draws.below(3) > 0;
         faults.push(Fault { at, kind, device, other, span, by_turns });

@@ -6,7 +6,7 @@
 //! those of the schedules of `towtank-replication`.
 //!
 //! Not in it: sockets, threads, encryption, the embedded tree (`twin` takes its place) and file systems. The
-//! gateway, `rebuild-monitor` and monitors that are lost are not in it either.
+//! gateway is not in it either.
 
 mod disk;
 mod faults;

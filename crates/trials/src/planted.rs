@@ -36,6 +36,10 @@ pub enum Shell {
     CutsSilently,
     /// A directory notes a run when the monitor has let it in, and not before.
     NotesRunLate,
+    /// An operator replaces or removes a device whatever may be lost with it.
+    AcceptsLoss,
+    /// A monitor is built anew from the maps of one device.
+    RebuildsFromOne,
 }
 
 impl Planted {

@@ -28,6 +28,10 @@ pub struct Summary {
     pub span_ns: u128,
     /// Runs that ended with objects that are not found.
     pub with_loss: u64,
+    /// Runs in which any device could be harmed.
+    pub beyond: u64,
+    /// Those of them that ended with groups that wait, and said so.
+    pub waiting: u64,
 }
 
 impl Summary {
@@ -49,6 +53,8 @@ impl Summary {
         self.disturbed += outcome.disturbed;
         self.span_ns += u128::from(outcome.span.as_ns());
         self.with_loss += u64::from(outcome.with_loss);
+        self.beyond += u64::from(outcome.is_beyond);
+        self.waiting += u64::from(outcome.waits);
     }
 
     /// The simulated time in hours.

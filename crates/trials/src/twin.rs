@@ -381,3 +381,6 @@ impl Tables for Twin {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

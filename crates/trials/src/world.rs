@@ -3,25 +3,28 @@
 //! Events are handled in the order of (time, number), and numbers in the order in which they were scheduled,
 //! so a run depends on its seed alone.
 
+mod aims;
 mod calm;
 mod clients;
+mod fleet;
 mod host;
 mod ill;
 mod keeper;
+mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use towtank_replication::model::Model;
-use towtank_replication::{Discovery, Epoch, Incarnation, RequestId};
+use towtank_replication::{Discovery, Epoch, Incarnation, Key, RequestId};
 use towtank_store::frames::Inventory;
 use towtank_store::identity::ClusterId;
 use towtank_store::settings::Settings;
 use towtank_streams::{Draws, Purpose, Seed, Uniform};
 use towtank_units::{SimSpan, SimTime};
 
-use crate::faults::{Fault, Kind};
+use crate::faults::{Fault, Kind, Odd};
 use crate::planted::{Planted, Shell};
-use clients::Client;
+use clients::{Client, Habit};
 use host::Host;
 use keeper::Keeper;
 
@@ -31,6 +34,9 @@ const BUSY: SimTime = SimTime::from_ns(40_000_000_000);
 /// So many millionths a clock gains or loses at most: the leases of the store have a margin for one and a
 /// half times the difference of two clocks.
 const RATE_MOST: i64 = 20_000;
+
+/// How long after a fault has begun or ended clients ask more often.
+const DISTURBED: SimSpan = SimSpan::from_ms(1_500);
 
 /// The most events of a run: more mean that something loops forever.
 const EVENTS_MAX: u64 = 3_000_000;
@@ -51,8 +57,8 @@ pub struct Plan {
 impl Plan {
     /// The faults that are drawn.
     pub(crate) fn faults(&self) -> Vec<Fault> {
-        let (settings, fragile) = settings_of(self, &mut Draws::new(Seed(self.seed), 1, 0));
-        crate::faults::drawn(self.seed, settings.osds, fragile, BUSY)
+        let (settings, odd) = settings_of(self, &mut Draws::new(Seed(self.seed), 1, 0));
+        crate::faults::drawn(self.seed, settings.osds, odd, BUSY)
     }
 }
 
@@ -75,6 +81,10 @@ pub struct Outcome {
     pub span: SimSpan,
     /// Whether objects stay unfound, of which the fragile device lost the only copy that was not undone.
     pub with_loss: bool,
+    /// Whether any device could be harmed.
+    pub is_beyond: bool,
+    /// Whether groups wait for ever, as they say, since any device could be harmed.
+    pub waits: bool,
     /// What happened, if it was recorded.
     pub trace: Vec<String>,
     /// A number that depends on all that happened.
@@ -223,6 +233,13 @@ pub(crate) struct World {
     names: Vec<String>,
     faults: Vec<Fault>,
     fragile: Option<u32>,
+    /// Whether any device may be harmed, and no copy need be left: then an operator accepts no loss, and
+    /// groups may wait for ever.
+    is_beyond: bool,
+    /// The number of the next device that is added.
+    next_osd: u32,
+    /// Devices that were stopped in order to be removed, by the fault.
+    removing: BTreeSet<usize>,
     /// Whether something was done to what the fragile device had synced.
     is_harmed: bool,
     /// Pairs of machines of which the first does not reach the second, with how many faults say so.
@@ -240,6 +257,12 @@ pub(crate) struct World {
     crash_in_commit: Option<usize>,
     /// Faults that come right after a client has heard that something is written.
     crash_after_answer: Vec<usize>,
+    /// Faults that come right after a daemon has shown a client what another replica does not have, and those
+    /// that will once they have come for the first time.
+    crash_when_alone: Vec<usize>,
+    strikes_again: BTreeSet<usize>,
+    /// The object that clients want to read, and how long.
+    wanted: Option<((u32, Key), SimTime)>,
     /// Who said so last, and whether that one comes back last after a loss of power of all.
     answered_by: u32,
     late: Option<u32>,
@@ -248,8 +271,8 @@ pub(crate) struct World {
     /// When a fault began or ended last.
     disturbed_at: SimTime,
     waited: BTreeSet<usize>,
-    /// Whether no disk gets what was about to be written.
-    all_lose: bool,
+    /// What disks get of what was about to be written, if that is not drawn: see `World::kill`.
+    kept: Option<u64>,
     /// What is wrong.
     fault: Option<String>,
     /// Numbers that are given once: runs, incarnations, questions.
@@ -269,8 +292,8 @@ fn decoded<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> T {
     postcard::from_bytes(bytes).expect("it was encoded by this process")
 }
 
-/// The settings of a seed, and which device is fragile.
-fn settings_of(plan: &Plan, draws: &mut Draws) -> (Settings, Option<u32>) {
+/// The settings of a seed, and which devices are not like the others.
+fn settings_of(plan: &Plan, draws: &mut Draws) -> (Settings, Odd) {
     let mut draws = draws.of(Purpose(1));
     let replicas = 2 + draws.below(2) as u32;
     let osds = replicas + draws.below(3) as u32;
@@ -296,15 +319,24 @@ fn settings_of(plan: &Plan, draws: &mut Draws) -> (Settings, Option<u32>) {
     };
     // With two replicas a group serves with one: then whatever harms it may harm the only copy.
     let fragile = draws.below(osds.into()) as u32;
-    (settings, (replicas > 2).then_some(fragile))
+    let slow = draws.below(osds.into()) as u32;
+    let is_beyond = draws.below(8) == 0;
+    let is_edge = draws.below(8) == 0;
+    let settings = match is_edge {
+        // Long leases, and few groups: so a former primary is seen to answer when it should not.
+        true => Settings { osds: replicas, groups: 1, grace_ms: 2_000, out_after_s: 600, ..settings },
+        false => settings,
+    };
+    let (fragile, slow) = (fragile % settings.osds, slow % settings.osds);
+    (settings, Odd { fragile: (replicas > 2).then_some(fragile), is_beyond, is_edge, slow })
 }
 
 impl World {
     pub(crate) fn new(plan: Plan) -> World {
         let mut draws = Draws::new(Seed(plan.seed), 1, 0);
-        let (settings, fragile) = settings_of(&plan, &mut draws);
+        let (settings, odd) = settings_of(&plan, &mut draws);
         settings.check().expect("what is drawn is in range");
-        let faults = crate::faults::drawn(plan.seed, settings.osds, fragile, BUSY);
+        let faults = crate::faults::drawn(plan.seed, settings.osds, odd, BUSY);
         let cluster = ClusterId::of(plan.seed);
         let devices: BTreeMap<u32, Incarnation> =
             (0..settings.osds).map(|osd| (osd, Incarnation(1 + u64::from(osd)))).collect();
@@ -313,6 +345,7 @@ impl World {
             let mut rate = |most: u64| if draws.below(2) == 0 { 0 } else { draws.below(most) };
             Weather { lost: rate(10), doubled: rate(20), late: rate(20), overtaken: rate(10) }
         };
+        let next_osd = settings.osds;
         let mut world = World {
             keeper: Keeper::new(devices.clone()),
             hosts: BTreeMap::new(),
@@ -327,7 +360,10 @@ impl World {
             judge: Model::default(),
             names: Vec::new(),
             faults,
-            fragile,
+            fragile: odd.fragile,
+            is_beyond: odd.is_beyond,
+            next_osd,
+            removing: BTreeSet::new(),
             is_harmed: false,
             cut: BTreeMap::new(),
             weather: fair,
@@ -338,12 +374,15 @@ impl World {
             answer_time: SimSpan::ZERO,
             crash_in_commit: None,
             crash_after_answer: Vec::new(),
+            crash_when_alone: Vec::new(),
+            strikes_again: BTreeSet::new(),
+            wanted: None,
             answered_by: 0,
             late: None,
             turns: BTreeMap::new(),
             disturbed_at: SimTime::ZERO,
             waited: BTreeSet::new(),
-            all_lose: false,
+            kept: None,
             fault: None,
             given: 1_000,
             inspections: BTreeMap::new(),
@@ -351,29 +390,38 @@ impl World {
             outcome: Outcome::default(),
             plan,
         };
+        let differ_most = world.below(2) == 0 || odd.is_edge;
         for (osd, incarnation) in devices {
-            let rate = world.below(2 * RATE_MOST as u64 + 1) as i64 - RATE_MOST;
+            let rate = match world.below(2 * RATE_MOST as u64 + 1) as i64 - RATE_MOST {
+                _ if differ_most && osd == odd.slow => -RATE_MOST,
+                _ if differ_most => RATE_MOST,
+                rate => rate,
+            };
             world.hosts.insert(osd, Host::new(incarnation, rate));
         }
-        world.begin();
+        world.begin(odd.is_edge);
         world
     }
 
-    fn begin(&mut self) {
-        self.sync_micros = [300, 3_000, 30_000][self.below(3) as usize];
+    fn begin(&mut self, is_edge: bool) {
+        self.sync_micros = [300, 3_000, 30_000][if is_edge { 0 } else { self.below(3) as usize }];
         self.answer_time = SimSpan::from_ms([50, 500][self.below(2) as usize]);
-        let count = [2, 5, 20, 80][self.below(4) as usize];
+        let count = if is_edge { 3 } else { [2, 5, 20, 80][self.below(4) as usize] };
         self.names = (0..count).map(|number| format!("object-{number}")).collect();
         self.start_monitor();
         for osd in 0..self.settings.osds {
             self.after(SimSpan::from_ms(1), Event::Start { osd });
         }
         let clients = 2 + self.below(3) as usize;
-        let operations = 150 + self.below(350);
-        let has_reader = self.below(2) == 0;
+        let operations = 200 + self.below(400);
+        let (has_reader, has_eager) = (is_edge || self.below(3) > 0, is_edge || self.below(3) > 0);
         for client in 0..clients {
-            let reads_only = has_reader && client == 0;
-            self.clients.push(Client::new(reads_only, operations / clients as u64));
+            let habit = match client {
+                0 if has_reader => Habit::ReadsOnly,
+                1 if has_eager => Habit::AsksForMaps,
+                _ => Habit::Usual,
+            };
+            self.clients.push(Client::new(habit, operations / clients as u64));
             self.after(SimSpan::from_ms(50), Event::Client { client, number: 0 });
         }
         for at in 0..self.faults.len() {
@@ -393,7 +441,7 @@ impl World {
             self.judge_all();
         }
         let (fault, span, drawn) = (self.fault, self.now.since(SimTime::ZERO), self.faults.len());
-        Outcome { fault, span, drawn, ..self.outcome }
+        Outcome { fault, span, drawn, is_beyond: self.is_beyond, ..self.outcome }
     }
 
     /// Handles the next event; false if something is wrong, or nothing is left.
@@ -494,6 +542,11 @@ impl World {
     /// Whether any two machines do not reach each other.
     fn is_cut(&self) -> bool {
         self.cut.values().any(|count| *count > 0)
+    }
+
+    /// Whether a fault has just begun or ended, or machines do not reach each other.
+    fn is_disturbed(&self) -> bool {
+        self.is_cut() || self.now.since(self.disturbed_at) < DISTURBED
     }
 
     /// Sends a packet; false if it is lost.

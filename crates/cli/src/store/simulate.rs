@@ -75,7 +75,7 @@ fn repeat(plan: &Plan) {
 }
 
 fn show(form: Form, summary: &Summary, fault: Option<&str>) -> Result<Exit, Trouble> {
-    let Summary { seeds, operations, messages, disturbed, with_loss, faults, .. } = summary;
+    let Summary { seeds, operations, messages, disturbed, with_loss, beyond, waiting, faults, .. } = summary;
     let count: u64 = faults.values().sum();
     if form == Form::Json {
         let found = json!({
@@ -87,6 +87,8 @@ fn show(form: Form, summary: &Summary, fault: Option<&str>) -> Result<Exit, Trou
             "faults": count,
             "faults_by_kind": faults,
             "seeds_with_objects_not_found": with_loss,
+            "seeds_in_which_any_device_was_harmed": beyond,
+            "seeds_with_groups_that_wait": waiting,
             "fault": fault,
         });
         return print(&format!("{found:#}\n"));
@@ -94,7 +96,8 @@ fn show(form: Form, summary: &Summary, fault: Option<&str>) -> Result<Exit, Trou
     let verdict = fault.unwrap_or("nothing is lost, every history is linearizable, all replicas are equal");
     let mut text = format!(
         "{verdict}\n{seeds} seeds, {:.1} simulated hours, {operations} operations, {count} faults, {disturbed} of \
-         {messages} messages disturbed\n{with_loss} seeds ended with objects that are not found, and said so\n",
+         {messages} messages disturbed\n{with_loss} seeds ended with objects that are not found, and said so\n\
+         in {beyond} seeds any device could be harmed; {waiting} of them ended with groups that wait, and said so\n",
         summary.hours()
     );
     for (kind, count) in faults {

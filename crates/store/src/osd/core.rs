@@ -13,7 +13,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 
 use towtank_replication::{
-    Action, Body, DeviceId, Epoch, GroupId, Holder, Incarnation, Input, Key, Member, Message, Note,
+    Action, Body, DeviceId, Durable, Epoch, GroupId, Holder, Incarnation, Input, Key, Member, Message, Note,
     Operation, Outcome, Replica, Request, RequestId, Reserver, Token, Verdict, Work,
 };
 use towtank_units::{SimSpan, SimTime};
@@ -284,6 +284,12 @@ impl<D> Core<D> {
     #[must_use]
     pub fn known(&self) -> Option<MapId> {
         self.known.newest()
+    }
+
+    /// What the replica of a group has on disk, or will have once the last portion is written.
+    #[must_use]
+    pub fn durable(&self, group: u32) -> Option<&Durable> {
+        self.groups.get(&group).map(|held| held.replica.durable())
     }
 
     /// How long the core may rest if nothing arrives.

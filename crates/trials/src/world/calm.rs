@@ -33,8 +33,9 @@ impl World {
             }
         }
         self.put_newest_monitor();
+        self.rebuild_monitor();
         let until = self.now.saturating_add(DEADLINE);
-        for osd in 0..self.settings.osds {
+        for osd in self.osds() {
             self.put_back(osd);
             if let Some(host) = self.hosts.get_mut(&osd) {
                 (host.held, host.paused_until) = (0, SimTime::ZERO);
@@ -75,6 +76,11 @@ impl World {
 
     /// Says what is not as it should be when the time is over.
     fn explain(&mut self) {
+        if self.is_beyond && self.waits_for_harm() {
+            self.tell(|| "groups wait for what is lost".to_owned());
+            self.outcome.waits = true;
+            return;
+        }
         let unfound = self.unfound();
         if unfound > 0 && self.is_harmed {
             self.tell(|| format!("{unfound} objects are not found, and their groups say so"));
@@ -87,6 +93,17 @@ impl World {
             None => format!("after {DEADLINE} of calm this is not answered: {open:?}"),
         };
         self.wrong(what);
+    }
+
+    /// Whether something says that it waits for a directory that does not come back.
+    fn waits_for_harm(&self) -> bool {
+        let standing = self.standing();
+        let mut reports = standing.iter().flat_map(|standing| standing.reports.values());
+        let is_refused = self.hosts.values().any(|host| host.refused.is_some());
+        let lost = standing.iter().any(|standing| !standing.map.lost().is_empty());
+        is_refused
+            || lost
+            || reports.any(|report| report.led.values().any(|led| led.is_down || led.unfound > 0))
     }
 
     fn standing(&self) -> Option<Standing> {
@@ -103,7 +120,11 @@ impl World {
     fn repair_machines(&mut self) {
         self.start_monitor();
         let Some(standing) = self.standing() else { return };
-        for osd in 0..self.settings.osds {
+        let is_there = |osd: &&u32| self.hosts.contains_key(osd);
+        for osd in standing.map.osds.keys().filter(|osd| !is_there(osd)).copied().collect::<Vec<_>>() {
+            self.remove_again(osd);
+        }
+        for osd in self.osds() {
             if standing.map.osds.get(&osd).is_some_and(|state| !state.is_in && !state.was_away) {
                 self.tell_monitor(ToMonitor::Mark { osd, is_in: true });
             }
@@ -121,6 +142,10 @@ impl World {
 
     /// Replaces a device that is refused. Only the fragile one may be.
     fn may_replace(&mut self, osd: u32) -> bool {
+        if self.is_beyond {
+            self.replace(osd);
+            return true;
+        }
         let why = self.hosts.get(&osd).and_then(|host| host.refused.clone()).unwrap_or_default();
         if self.fragile != Some(osd) {
             self.wrong(format!("osd.{osd} cannot be started, though nothing harmed it: {why}"));
@@ -133,7 +158,7 @@ impl World {
     fn why_not_clean(&self) -> Option<String> {
         let Some(standing) = self.standing() else { return Some("the monitor does not run".to_owned()) };
         let map = &standing.map;
-        if let Some(osd) = (0..self.settings.osds).find(|osd| !self.serves(*osd)) {
+        if let Some(osd) = self.osds().into_iter().find(|osd| !self.serves(*osd)) {
             let refused = self.hosts.get(&osd).and_then(|host| host.refused.clone());
             return Some(format!("osd.{osd} does not run: {refused:?}"));
         }
@@ -219,11 +244,13 @@ impl World {
 
     /// Judges all answers, and compares all replicas.
     pub(super) fn judge_all(&mut self) {
-        if self.outcome.with_loss {
-            return;
-        }
-        if let Err(why) = self.judge.check_histories() {
+        let waits = self.outcome.with_loss || self.outcome.waits;
+        let judged = if waits { self.judge.check_open_histories() } else { self.judge.check_histories() };
+        if let Err(why) = judged {
             return self.wrong(why);
+        }
+        if waits {
+            return;
         }
         let Some(inventories) = self.inspect(false) else {
             return self.wrong("a daemon ends though nothing disturbs it".to_owned());
@@ -242,7 +269,7 @@ impl World {
                 faults.push(format!("{at}: other replicas hold different objects"));
             }
         }
-        for osd in 0..self.settings.osds {
+        for osd in self.osds() {
             faults.extend(self.fault_of_tables(osd, &inventories));
         }
         if let Some(fault) = faults.into_iter().next() {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use towtank_replication::history::Act;
 use towtank_replication::model::{Answered, Object};
-use towtank_replication::{Operation, RequestId};
+use towtank_replication::{Key, Operation, RequestId};
 use towtank_store::client::asking::Asking;
 use towtank_store::content;
 use towtank_store::frames::{Answer, Ask, FromMonitor, Reply, ToMonitor, Wanted};
@@ -37,6 +37,17 @@ enum Step {
     WaitsForMap,
 }
 
+/// How a client differs from others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Habit {
+    Usual,
+    /// It never writes, and goes on until all faults are over.
+    ReadsOnly,
+    /// It asks for the newest map before each operation: so it writes to a new primary while others still
+    /// read from the former one.
+    AsksForMaps,
+}
+
 #[derive(Debug)]
 pub(super) struct Client {
     map: Option<(ClusterMap, Places)>,
@@ -45,16 +56,23 @@ pub(super) struct Client {
     /// The event that is due, or the question to the monitor.
     number: u64,
     left: u64,
-    /// Whether it never writes, and goes on until all faults are over.
-    reads_only: bool,
+    habit: Habit,
     /// Whether it reads each object once more, and which is next.
     reads_on: Option<usize>,
 }
 
 impl Client {
-    pub(super) fn new(reads_only: bool, operations: u64) -> Client {
-        let left = if reads_only { u64::MAX } else { operations };
-        Client { map: None, open: None, step: Step::Thinks, number: 0, left, reads_only, reads_on: None }
+    pub(super) fn new(habit: Habit, operations: u64) -> Client {
+        let left = if habit == Habit::ReadsOnly { u64::MAX } else { operations };
+        Client { map: None, open: None, step: Step::Thinks, number: 0, left, habit, reads_on: None }
+    }
+
+    /// The group and the key of the object that it asks for, and the daemons that serve it by its map.
+    pub(super) fn asks_of(&self) -> Option<(u32, Key, Vec<u32>)> {
+        let (open, (map, places)) = (self.open.as_ref()?, self.map.as_ref()?);
+        let Wanted::Object { key, .. } = open.ask.what else { return None };
+        let acting = places.map_of(map, open.ask.group).acting;
+        Some((open.ask.group, key, acting.into_iter().map(|device| device.0).collect()))
     }
 
     /// Whether it has been answered, and asks for nothing more.
@@ -129,14 +147,16 @@ impl World {
             return;
         }
         self.clients[client].left -= 1;
-        let at = match self.clients[client].reads_on {
+        let looks = self.below(4) > 0;
+        let wanted = self.wanted().filter(|_| looks);
+        let at = match self.clients[client].reads_on.or(wanted) {
             Some(at) => at,
             None => self.below(self.names.len() as u64) as usize,
         };
         let reads_on = self.clients[client].reads_on.map(|at| at + 1);
         self.clients[client].reads_on = reads_on;
         let (name, request) = (self.names[at].clone(), self.request(client));
-        let reads = reads_on.is_some() || self.clients[client].reads_only;
+        let reads = reads_on.is_some() || wanted.is_some() || self.clients[client].habit == Habit::ReadsOnly;
         let kind = if reads { 9 } else { self.below(10) };
         let content = request.number;
         let (act, operation) = match kind {
@@ -153,7 +173,10 @@ impl World {
         let ask = Ask { request, group: at.group, what: Wanted::Object { key: at.key, operation } };
         let asking = Asking::new(self.now, PATIENCE, self.answer_time);
         self.clients[client].open = Some(Open { ask, name, asking });
-        self.attempt(client);
+        match self.clients[client].habit {
+            Habit::AsksForMaps => self.learn_map(client),
+            _ => self.attempt(client),
+        }
     }
 
     /// Asks the primary of the map that the client knows.
@@ -238,11 +261,13 @@ impl World {
         self.mix(request.number);
         let it = &mut self.clients[client];
         (it.open, it.step) = (None, Step::Thinks);
-        let pause = match self.clients[client].reads_only {
+        let pause = match self.clients[client].habit {
             // While a primary is cut off it may read what is old.
-            true if self.is_cut() => 2_000,
-            true => 40_000,
-            false => [1_000, 20_000, 150_000][self.below(3) as usize],
+            Habit::ReadsOnly if self.is_cut() => 2_000,
+            Habit::ReadsOnly => 40_000,
+            // Most operations are made while something is wrong, and some until the end.
+            _ if self.is_disturbed() => [1_000, 20_000, 150_000][self.below(3) as usize],
+            _ => [20_000, 200_000, 2_000_000][self.below(3) as usize],
         };
         let pause = self.around(pause);
         self.client_at(client, pause);

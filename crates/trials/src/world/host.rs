@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use towtank_replication::Incarnation;
 use towtank_store::engine::{Engine, Sync};
-use towtank_store::frames::{Answer, Ask, FromMonitor, Hello, PeerFrame, Reply, Report, Taken, ToMonitor};
+use towtank_store::frames::{Answer, Ask, FromMonitor, Hello, PeerFrame, Report, Taken, ToMonitor};
 use towtank_store::identity::Shown;
 use towtank_store::map::MapId;
 use towtank_store::osd::core::{Arrival, Core, Effect, Parts, Portion};
@@ -15,8 +15,8 @@ use towtank_store::runs::Runs;
 use towtank_streams::Purpose;
 use towtank_units::{SimSpan, SimTime};
 
+use super::words::Words;
 use super::{Event, Node, Packet, World, decoded, encoded};
-use crate::faults::Kind;
 use crate::planted::{Planted, Shell};
 use crate::twin::{Contents, Twin};
 
@@ -52,11 +52,14 @@ pub(super) struct Directory {
     pub incarnation: Incarnation,
     pub runs: Runs,
     pub contents: Contents,
+    /// What others rely on that a daemon which ran in it has said.
+    pub words: Words,
 }
 
 impl Directory {
     pub(super) fn empty(incarnation: Incarnation) -> Directory {
-        Directory { incarnation, runs: Runs::default(), contents: Contents::default() }
+        let (runs, contents) = (Runs::default(), Contents::default());
+        Directory { incarnation, runs, contents, words: Words::default() }
     }
 }
 
@@ -113,10 +116,42 @@ pub(super) struct Run {
     accepted: BTreeSet<(Sender, u64)>,
     links: BTreeMap<u32, Link>,
     inbox: Vec<Arrival<Door>>,
-    pending: Option<Portion<Door>>,
+    pub pending: Option<Portion<Door>>,
     report: Report,
     wake: u64,
     pub leaves: bool,
+}
+
+impl Run {
+    fn new(
+        (instance, runs): (u64, Runs),
+        core: Core<Door>,
+        (twin, engine): (Arc<Twin>, Engine),
+        talk: Talk,
+        first: Portion<Door>,
+    ) -> Run {
+        Run {
+            instance,
+            runs,
+            core,
+            twin,
+            engine,
+            talk,
+            line: 0,
+            rests: false,
+            maps: 0,
+            heard: None,
+            is_registered: false,
+            incoming: Incoming::default(),
+            accepted: BTreeSet::new(),
+            links: BTreeMap::new(),
+            inbox: Vec::new(),
+            pending: Some(first),
+            report: Report::default(),
+            wake: 0,
+            leaves: false,
+        }
+    }
 }
 
 impl Host {
@@ -197,7 +232,8 @@ impl World {
         if cuts_silently {
             engine.decide().expect("the twin can be written");
         }
-        let Directory { incarnation, ref runs, .. } = host.directory;
+        let Directory { incarnation, ref runs, ref words, .. } = host.directory;
+        let words = words.clone();
         let mut runs = runs.clone();
         runs.begin(instance);
         let parts = Parts { settings, engine: engine.clone(), osd, instance, incarnation };
@@ -206,6 +242,7 @@ impl World {
             Ok(made) => made,
             Err(error) => return self.wrong(format!("osd.{osd} cannot be started: {error}")),
         };
+        let forgotten = words.forgotten(|group| core.durable(group));
         let me = Me {
             osd,
             instance,
@@ -218,28 +255,11 @@ impl World {
         };
         let talk = Talk::new(me, core.known()).planted(rule);
         host.start = start;
-        host.run = Some(Run {
-            instance,
-            runs,
-            core,
-            twin,
-            engine,
-            talk,
-            line: 0,
-            rests: false,
-            maps: 0,
-            heard: None,
-            is_registered: false,
-            incoming: Incoming::default(),
-            accepted: BTreeSet::new(),
-            links: BTreeMap::new(),
-            inbox: Vec::new(),
-            pending: Some(first),
-            report: Report::default(),
-            wake: 0,
-            leaves: false,
-        });
+        host.run = Some(Run::new((instance, runs), core, (twin, engine), talk, first));
         self.tell(|| format!("osd.{osd} starts, run {instance}"));
+        if let Some(what) = forgotten {
+            self.wrong(format!("osd.{osd} {what}"));
+        }
         self.committed(osd, start);
         self.line_at(osd, start, SimSpan::from_ns(1));
     }
@@ -247,7 +267,10 @@ impl World {
     /// The daemon ends without a word. What a portion has written may be on the disk or not; with the power
     /// goes what was not synced.
     pub(super) fn kill(&mut self, osd: u32, loses_power: bool) {
-        let kept = if self.all_lose { 0 } else { self.below(3) };
+        let kept = match self.kept {
+            Some(kept) => kept,
+            None => self.below(3),
+        };
         let mut draws = self.draws.clone();
         let Some(host) = self.hosts.get_mut(&osd) else { return };
         if let Some(run) = host.run.take() {
@@ -300,6 +323,7 @@ impl World {
             Ok(portion) => portion,
             Err(error) => return self.wrong(format!("osd.{osd} cannot go on: {error}")),
         };
+        let leads = World::led_by(&portion.effects);
         let early = if speaks_early { std::mem::take(&mut portion.effects) } else { Vec::new() };
         let is_empty = portion.writes.is_empty();
         run.pending = Some(portion);
@@ -308,9 +332,7 @@ impl World {
             self.committed(osd, start);
         } else {
             self.after(latency, Event::Committed { osd, start });
-            if let Some(at) = self.crash_in_commit.take() {
-                self.after(SimSpan::from_ns(latency.as_ns() / 2), Event::Fault { at });
-            }
+            self.crash_in_commit_of(osd, SimSpan::from_ns(latency.as_ns() / 2), leads);
         }
     }
 
@@ -323,6 +345,7 @@ impl World {
             self.tell(|| format!("the disk of osd.{osd} reports an error"));
             return self.end_with_error(osd);
         }
+        host.directory.words.keep(|group| run.core.durable(group).is_some());
         for effect in effects {
             self.release(osd, start, effect);
         }
@@ -368,6 +391,7 @@ impl World {
                 }
             }
             Effect::Send { to, group, message } => {
+                host.directory.words.note(group, &message);
                 let Some(link) = run.links.get_mut(&to) else { return };
                 link.outgoing.push(group, message);
                 self.push_link(osd, start, to);
@@ -399,31 +423,10 @@ impl World {
     fn answer(&mut self, osd: u32, door: Door, answer: Answer) {
         match door {
             Door::Client(client) => {
-                if matches!(answer.reply, Reply::Done(_)) {
-                    self.acknowledges(osd);
-                }
+                self.tells(osd, client, &answer.reply);
                 self.send(Node::Osd(osd), Node::Client(client), Packet::Answer { bytes: encoded(&answer) });
             }
             Door::Inspector => self.inspected(osd, answer),
-        }
-    }
-
-    /// A daemon says to a client that something is written: now a crash may come.
-    fn acknowledges(&mut self, by: u32) {
-        self.answered_by = by;
-        let writes = |host: &Host| {
-            let pending = host.run.as_ref().and_then(|run| run.pending.as_ref());
-            pending.is_some_and(|portion| !portion.writes.is_empty())
-        };
-        let others_write = self.hosts.iter().any(|(osd, host)| *osd != by && writes(host));
-        // All lose something only if a disk has not written all.
-        let (now, later): (Vec<usize>, Vec<usize>) = std::mem::take(&mut self.crash_after_answer)
-            .into_iter()
-            .partition(|at| self.faults[*at].kind != Kind::PowerCutAll || others_write);
-        self.crash_after_answer = later;
-        for at in now {
-            let soon = self.around(100);
-            self.after(soon, Event::Fault { at });
         }
     }
 

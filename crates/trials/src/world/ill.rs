@@ -11,6 +11,9 @@ use crate::faults::{Fault, Kind};
 use crate::planted::Shell;
 use crate::twin::Failure;
 
+/// The most machines of a run.
+const HOSTS_MOST: usize = 7;
+
 /// The weather while it is bad.
 const BAD: Weather = Weather { lost: 80, doubled: 80, late: 150, overtaken: 60 };
 
@@ -47,11 +50,12 @@ impl World {
         }
         let is_crash = matches!(fault.kind, Kind::Kill | Kind::PowerCut | Kind::PowerCutAll);
         if is_crash && self.waited.insert(at) {
-            match self.below(3) {
-                // It comes while some device writes.
+            match self.below(4) {
+                // It comes while the device writes.
                 0 if self.crash_in_commit.is_none() => return self.crash_in_commit = Some(at),
                 // Or when a client has just heard that something is written.
                 1 => return self.crash_after_answer.push(at),
+                2 => return self.crash_when_alone.push(at),
                 _ => {}
             }
         }
@@ -62,8 +66,12 @@ impl World {
         if fault.by_turns {
             return self.begin_turns(at);
         }
+        let strikes_again = self.strikes_again.remove(&at);
+        self.kept = strikes_again.then_some(2);
         self.harm(&fault);
-        self.after(fault.span, Event::Ends { at });
+        self.kept = None;
+        let span = if strikes_again { self.span_before_next(at) } else { fault.span };
+        self.after(span, Event::Ends { at });
     }
 
     /// Does what a fault does when it begins.
@@ -73,10 +81,10 @@ impl World {
             Kind::Kill => self.down(device, false),
             Kind::PowerCut => self.down(device, true),
             Kind::PowerCutAll => {
-                self.all_lose = self.below(2) == 0;
+                self.kept = (self.below(2) == 0).then_some(0);
                 self.late = (self.below(2) == 0).then_some(self.answered_by);
-                (0..self.settings.osds).for_each(|osd| self.down(osd, true));
-                self.all_lose = false;
+                self.osds().into_iter().for_each(|osd| self.down(osd, true));
+                self.kept = None;
                 self.kill_monitor();
             }
             Kind::Stop => {
@@ -103,7 +111,11 @@ impl World {
             Kind::Empty | Kind::Replace | Kind::Lost => self.down(device, false),
             Kind::Older => self.put_older(device),
             Kind::Swapped => self.swap(fault),
-            Kind::Out => drop(self.tell_monitor(ToMonitor::Mark { osd: device, is_in: false })),
+            Kind::Out | Kind::Remove => {
+                self.tell_monitor(ToMonitor::Mark { osd: device, is_in: false });
+            }
+            Kind::Add => self.add(),
+            Kind::MonitorLost => self.lose_monitor(),
         }
         if matches!(kind, Kind::Empty) {
             let incarnation = Incarnation(self.give());
@@ -116,7 +128,10 @@ impl World {
     /// device that comes back last, and on the fragile one, to which something happens.
     fn begin_turns(&mut self, at: usize) {
         let Fault { device, other, .. } = self.faults[at];
-        let first = if other == device { (device + 1) % self.settings.osds } else { other };
+        let first = match self.osds().into_iter().find(|osd| *osd != device) {
+            Some(osd) if other == device => osd,
+            _ => other,
+        };
         self.turns.insert(at, Turn::First(first));
         self.down(first, false);
         let span = SimSpan::from_ms(self.settings.grace_ms + 500 + self.below(3_000));
@@ -134,7 +149,7 @@ impl World {
             Some(Turn::First(first)) => {
                 self.turns.insert(at, Turn::Rest(first));
                 self.harm(&fault);
-                (0..self.settings.osds).filter(others(first)).for_each(|osd| self.down(osd, false));
+                self.osds().into_iter().filter(others(first)).for_each(|osd| self.down(osd, false));
                 self.hold_less(first);
                 let soon = self.around(400_000);
                 self.after(soon, Event::Ends { at });
@@ -150,7 +165,7 @@ impl World {
             }
             Some(Turn::Last(first)) => {
                 self.turns.insert(at, Turn::Over);
-                (0..self.settings.osds).filter(others(first)).for_each(|osd| self.hold_less(osd));
+                self.osds().into_iter().filter(others(first)).for_each(|osd| self.hold_less(osd));
             }
             Some(Turn::Over) | None => {}
         }
@@ -177,18 +192,25 @@ impl World {
             }
             Kind::PowerCutAll => {
                 let spread = [1, 400_000, 4_000_000][self.below(3) as usize];
-                for osd in 0..self.settings.osds {
+                for osd in self.osds() {
                     let is_late = self.late == Some(osd);
                     let late = self.around(if is_late { 6_000_000 } else { spread });
                     self.after(late, Event::HoldsLess { osd });
                 }
                 self.start_monitor();
             }
-            Kind::Pause | Kind::ClockStop | Kind::DiskError => {}
+            Kind::Pause | Kind::ClockStop | Kind::DiskError | Kind::Add => {}
             Kind::Partition | Kind::OneWay | Kind::Isolation => self.cut(&fault, -1),
             Kind::Weather => self.weather = self.fair,
             Kind::MonitorKill => self.start_monitor(),
             Kind::MonitorOlder => self.put_newest_monitor(),
+            Kind::MonitorLost => self.rebuild_monitor(),
+            Kind::Remove => {
+                if !self.remove(at) {
+                    self.after(SimSpan::from_ms(500), Event::Ends { at });
+                    return false;
+                }
+            }
             Kind::Full => self.fill(device, false),
             Kind::SlowDisk => self.with_host(device, |host| host.is_slow = false),
             Kind::Replace | Kind::Lost => {
@@ -232,7 +254,10 @@ impl World {
                 free(fault.device) && is_older && self.serves(fault.device)
             }
             Kind::DiskError => self.is_running(fault.device),
-            Kind::Out => self.keeper.state.is_some() && self.settings.osds > self.settings.replicas,
+            Kind::Out => self.keeper.state.is_some() && self.has_spare(),
+            Kind::Add => self.keeper.state.is_some() && self.hosts.len() < HOSTS_MOST,
+            Kind::Remove => self.has_spare() && free(fault.device),
+            Kind::MonitorLost => !self.keeper.is_lost,
             Kind::MonitorKill => self.keeper.state.is_some(),
             Kind::MonitorOlder => self.keeper.state.is_some() && !self.has_older_monitor(),
             Kind::RotObject | Kind::RotJournal | Kind::Empty | Kind::Replace | Kind::Lost => {
@@ -248,7 +273,7 @@ impl World {
         }
     }
 
-    fn hold(&mut self, osd: u32, more: u32) {
+    pub(super) fn hold(&mut self, osd: u32, more: u32) {
         self.with_host(osd, |host| host.held += more);
     }
 
@@ -258,7 +283,7 @@ impl World {
         self.after(AWAY, Event::Start { osd });
     }
 
-    fn down(&mut self, osd: u32, loses_power: bool) {
+    pub(super) fn down(&mut self, osd: u32, loses_power: bool) {
         self.hold(osd, 1);
         self.kill(osd, loses_power);
     }
@@ -268,7 +293,7 @@ impl World {
         let is_from_monitor = fault.device == fault.other;
         let one = Node::Osd(fault.device);
         let other = if is_from_monitor { Node::Monitor } else { Node::Osd(fault.other) };
-        let others = (0..self.settings.osds).map(Node::Osd).chain([Node::Monitor]).filter(|it| *it != one);
+        let others = self.osds().into_iter().map(Node::Osd).chain([Node::Monitor]).filter(|it| *it != one);
         let pairs: Vec<(Node, Node)> = match fault.kind {
             Kind::Partition => vec![(one, other), (other, one)],
             Kind::OneWay => vec![(one, other)],
@@ -303,6 +328,7 @@ impl World {
         let mut draws = self.draws.clone();
         self.with_host(osd, |host| {
             let mut draws = draws.of(Purpose(5));
+            host.directory.words.forget();
             match kind {
                 Kind::RotObject => host.directory.contents.rot_object(&mut draws),
                 _ => {
@@ -364,6 +390,9 @@ impl World {
         let Some(FromMonitor::Loses(accepted)) = self.tell_monitor(ToMonitor::Losing { osd }) else {
             return false;
         };
+        if self.is_beyond && !self.accepts(&accepted) {
+            return false;
+        }
         let incarnation = Incarnation(self.give());
         let then = Then::Begins(incarnation);
         let answer = self.tell_monitor(ToMonitor::Lose { osd, accepted, then });

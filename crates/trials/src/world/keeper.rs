@@ -38,6 +38,8 @@ pub(super) struct Keeper {
     /// What belongs on the disk while it has an older copy.
     aside: Option<BTreeMap<Epoch, ClusterMap>>,
     devices: BTreeMap<u32, Incarnation>,
+    /// Whether its directory is lost: then it cannot be started.
+    pub is_lost: bool,
     /// When it was started.
     since: SimTime,
     /// None while it does not run.
@@ -50,13 +52,23 @@ impl Keeper {
     pub(super) fn new(devices: BTreeMap<u32, Incarnation>) -> Keeper {
         let (kept, made) = (BTreeMap::new(), BTreeMap::new());
         let (aside, since) = (None, SimTime::ZERO);
-        Keeper { kept, made, aside, devices, since, state: None, start: 0, waiting: Vec::new() }
+        Keeper {
+            kept,
+            made,
+            aside,
+            devices,
+            is_lost: false,
+            since,
+            state: None,
+            start: 0,
+            waiting: Vec::new(),
+        }
     }
 }
 
 impl World {
     pub(super) fn start_monitor(&mut self) {
-        if self.keeper.state.is_some() {
+        if self.keeper.state.is_some() || self.keeper.is_lost {
             return;
         }
         let maps = self.keeper.kept.values().cloned().collect();
@@ -109,13 +121,36 @@ impl World {
         self.kill_monitor();
         self.keeper.kept = newest;
         self.start_monitor();
+        self.let_in_again();
+    }
+
+    /// Daemons are started again that an older monitor has not let in.
+    pub(super) fn let_in_again(&mut self) {
+        // An older monitor does not know a device that was added later, either.
+        let is_of_older =
+            |why: &String| why.contains("monitor/ is an older copy") || why.starts_with("there is no osd.");
         for (osd, host) in &mut self.hosts {
-            if host.refused.as_ref().is_some_and(|why| why.contains("monitor/ is an older copy")) {
+            if host.refused.as_ref().is_some_and(is_of_older) {
                 host.refused = None;
                 self.events.insert((self.now, self.scheduled + 1), Event::Start { osd: *osd });
                 self.scheduled += 1;
             }
         }
+    }
+
+    /// The directory of the monitor is lost.
+    pub(super) fn lose_directory(&mut self) {
+        self.kill_monitor();
+        (self.keeper.is_lost, self.keeper.aside) = (true, None);
+        self.keeper.kept.clear();
+    }
+
+    /// The directory of the monitor is made anew, with these maps, the last of which is new.
+    pub(super) fn make_directory(&mut self, maps: Vec<ClusterMap>) {
+        self.keeper.is_lost = false;
+        let Some(newest) = maps.last() else { return };
+        self.publish(newest.clone());
+        self.keeper.kept = maps.into_iter().map(|map| (map.epoch, map)).collect();
     }
 
     /// A daemon that knows a later map than the monitor, which must have heard that from it before it
@@ -131,7 +166,7 @@ impl World {
             let reaches = self.reaches(it, monitor) && self.reaches(monitor, it);
             self.serves(*osd) && known > newest && reaches && host.paused_until <= now
         };
-        (0..self.settings.osds).find(knows_more).filter(|_| began || is_calm)
+        self.osds().into_iter().find(knows_more).filter(|_| began || is_calm)
     }
 
     /// An older monitor publishes a map: nobody who knows more reaches it, or it has not listened. The
@@ -152,25 +187,27 @@ impl World {
         }
         for change in changes {
             match change {
-                Changed::Made(map) => {
-                    let checksum = XxHash3_64::oneshot(&encoded(&ClusterMap { oldest: 0, ..map.clone() }));
-                    if *self.published.entry(map.epoch).or_insert(checksum) != checksum {
-                        self.wrong(format!("epoch {} is two maps", map.epoch));
-                    }
-                    self.tell(|| {
-                        let up: Vec<_> =
-                            map.osds.iter().filter(|(_, osd)| osd.is_up).map(|it| it.0).collect();
-                        let temporary = &map.temporary;
-                        format!("map {}: {:?}, up {up:?}, temporary {temporary:?}", map.epoch, map.change)
-                    });
-                    self.mix(checksum);
-                    self.keeper.made.insert(map.epoch, map.clone());
-                    self.keeper.kept.insert(map.epoch, map);
-                }
+                Changed::Made(map) => self.publish(map),
                 Changed::Forgotten(epoch) => drop(self.keeper.kept.remove(&epoch)),
             }
         }
         self.answer_waiting();
+    }
+
+    /// A map that the monitor's disk has from now on: no other may ever have its epoch.
+    fn publish(&mut self, map: ClusterMap) {
+        let checksum = XxHash3_64::oneshot(&encoded(&ClusterMap { oldest: 0, ..map.clone() }));
+        if *self.published.entry(map.epoch).or_insert(checksum) != checksum {
+            self.wrong(format!("epoch {} is two maps", map.epoch));
+        }
+        self.tell(|| {
+            let up: Vec<_> = map.osds.iter().filter(|(_, osd)| osd.is_up).map(|it| it.0).collect();
+            let temporary = &map.temporary;
+            format!("map {}: {:?}, up {up:?}, temporary {temporary:?}", map.epoch, map.change)
+        });
+        self.mix(checksum);
+        self.keeper.made.insert(map.epoch, map.clone());
+        self.keeper.kept.insert(map.epoch, map);
     }
 
     fn answer_waiting(&mut self) {

@@ -20,7 +20,7 @@ pub struct Whole {
 }
 
 /// All measures.
-pub(super) const MEASURES: [Whole; 6] = [
+pub(super) const MEASURES: [Whole; 8] = [
     Whole {
         name: "median_error",
         unit: "",
@@ -33,6 +33,18 @@ pub(super) const MEASURES: [Whole; 6] = [
         unit: "",
         about: "The largest of these errors",
         value: |fitted| errors(fitted).reduce(f64::max),
+    },
+    Whole {
+        name: "median_error_of_long",
+        unit: "",
+        about: "The median of the errors of the points that took a second or more",
+        value: |fitted| super::median(errors_of_long(fitted)),
+    },
+    Whole {
+        name: "worst_error_of_long",
+        unit: "",
+        about: "The largest of these",
+        value: |fitted| errors_of_long(fitted).reduce(f64::max),
     },
     Whole {
         name: "scan_over_best",
@@ -63,7 +75,7 @@ pub(super) const MEASURES: [Whole; 6] = [
 /// The report.
 #[must_use]
 pub fn report(plan: &Plan, fitted: &Fitted, point: Point) -> Report {
-    let why = "all points were fitted, or there is no scan to compare with";
+    let why = "all such points were fitted, or there is none";
     let mut summary = Ordered::new();
     let mut glossary = Ordered::new();
     for Whole { name, unit, about, value } in MEASURES {
@@ -109,6 +121,12 @@ fn request_json(plan: &Plan, fitted: &Fitted) -> serde_json::Value {
 /// Relative errors of the points that were not fitted.
 fn errors(fitted: &Fitted) -> impl Iterator<Item = f64> + '_ {
     fitted.cases.iter().filter(|case| !case.is_fitted).map(|case| case.error().abs())
+}
+
+/// The same of the points that took a second or more: those of shorter ones are mostly of their start.
+fn errors_of_long(fitted: &Fitted) -> impl Iterator<Item = f64> + '_ {
+    let is_long = |case: &&Predicted| !case.is_fitted && time(case) >= 1.0;
+    fitted.cases.iter().filter(is_long).map(|case| case.error().abs())
 }
 
 fn time(case: &Predicted) -> f64 {
