@@ -91,12 +91,22 @@ pub fn start(home: &Home, program: &Path, daemon: Daemon) -> Result<Child, Store
 /// # Errors
 /// When it is not running, or does not end.
 pub fn end(home: &Home, daemon: Daemon, ending: Ending) -> Result<(), StoreError> {
-    let Some(pid) = running(home, daemon) else {
-        return Err(StoreError::Refused(format!("{daemon} is not running")));
-    };
+    match end_if_running(home, daemon, ending)? {
+        true => Ok(()),
+        false => Err(StoreError::Refused(format!("{daemon} is not running"))),
+    }
+}
+
+/// The same of one that may end by itself meanwhile; false if it was not running.
+///
+/// # Errors
+/// When it does not end.
+pub fn end_if_running(home: &Home, daemon: Daemon, ending: Ending) -> Result<bool, StoreError> {
+    let Some(pid) = running(home, daemon) else { return Ok(false) };
     end_process(pid, ending, || Ok(is_ours(home, daemon, pid) && !is_zombie(pid)))?;
     // It has no command line from then on, but its lock until the system has freed its memory.
-    lock::wait_until_free(home, &daemon, END_TIME)
+    lock::wait_until_free(home, &daemon, END_TIME)?;
+    Ok(true)
 }
 
 /// Ends a process, and waits until `runs` returns false. It is killed if that takes too long.

@@ -233,7 +233,7 @@ pub(crate) fn down(home: &Home) -> Result<Exit, Trouble> {
         screen::say("nothing runs\n");
     }
     for daemon in running {
-        control::end(home, daemon, Ending::Asked).map_err(trouble)?;
+        control::end_if_running(home, daemon, Ending::Asked).map_err(trouble)?;
         screen::say(&format!("{daemon} has ended\n"));
     }
     Ok(Exit::Done)
