@@ -530,8 +530,7 @@ fn note_states(
     for (word, effect) in states {
         let count = count(word);
         if count > 0 {
-            let verb = if count == 1 { "is" } else { "are" };
-            let text = format!("{count} of {all} groups in `{file}` {verb} {word}: {effect}");
+            let text = format!("{count} of {all} groups in `{file}` are {word}: {effect}");
             warnings.push(Warning { severity: severity_of(word), text });
         }
     }

@@ -182,7 +182,7 @@ fn runs_that_decide_nothing() {
     errors may be chance.
     unknown     no point was run twice, so errors cannot be distinguished from chance
 
-    points          1 points
+    points          1 point
     error_mean  14.94 %
     error_max   14.94 %
     bias        14.94 %
@@ -202,7 +202,7 @@ fn runs_that_decide_nothing() {
     errors may be chance.
     unknown     no point was run twice, so errors cannot be distinguished from chance
 
-    points          1 points
+    points          1 point
     error_mean   89.9 %
     error_max    89.9 %
     bias        -89.9 %
