@@ -55,22 +55,17 @@ pub(crate) fn of_dump(dump: &OsdDump, file: &str) -> Vec<Warning> {
 /// How much older an export of groups may be than the map: statistics come a few seconds after it.
 const OLDER_S: u64 = 60;
 
-/// An export of groups that was made before the map changed for the last time.
-pub(crate) fn of_time(dump: &OsdDump, (made, file): (&str, &str)) -> Option<Warning> {
+/// Says of an export of groups that it was made before the map changed for the last time.
+pub(crate) fn of_time(dump: &OsdDump, (made, file): (&str, &str)) -> Option<String> {
     let seconds = dump.newer_than(made).filter(|seconds| *seconds > OLDER_S)?;
     let before = human::quantity(seconds as f64, "s");
-    Some(Warning::unknown(format!(
+    Some(format!(
         "`{file}` was made {before} before the last change of the map: what it says of groups is of another time"
-    )))
-}
-
-/// What a dump of groups says that cannot be.
-pub(crate) fn of_pg_dump(osds: &OsdDump, dump: &PgDump, file: &str) -> impl Iterator<Item = Warning> {
-    of_groups(dump, file).into_iter().chain(of_time(osds, (&dump.stamp, file)))
+    ))
 }
 
 /// Groups that are led by a device that does not serve them.
-fn of_groups(dump: &PgDump, file: &str) -> Option<Warning> {
+pub(crate) fn of_groups(dump: &PgDump, file: &str) -> Option<Warning> {
     let settled = dump.groups.iter().filter(|stat| !stat.is("stale") && !stat.is("unknown"));
     let mut led = settled.filter(|stat| {
         let primary = i32::try_from(stat.acting_primary).unwrap_or(i32::MAX);
@@ -164,7 +159,7 @@ mod tests {
     #[test]
     fn groups_of_another_time_than_the_map_are_named() {
         let dump = dump("", r#","modified":"2026-11-26T14:16:49.093844+0000""#);
-        let said = |made: &str| texts(of_time(&dump, (made, "pgs")));
+        let said = |made: &str| of_time(&dump, (made, "pgs")).into_iter().collect::<Vec<String>>();
         for near in ["2026-11-26T14:17:39.257961+0000", "2026-11-26T14:16:40.0+0000", "", "0.000000", "noon"]
         {
             assert_eq!(said(near), Vec::<String>::new(), "{near}");

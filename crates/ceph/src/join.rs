@@ -261,11 +261,12 @@ pub fn join(exports: Exports<'_>) -> Result<Joined, Vec<JoinError>> {
             take_groups(&mut cluster, &dump, (&file, &osd_dump.file), &mut warnings)
                 .map_err(|error| vec![error])?;
             note_negative(&dump, &file, &mut warnings);
-            warnings.extend(doubts::of_pg_dump(&osd_dump.value, &dump, &file));
+            warnings.extend(doubts::of_groups(&dump, &file));
             let count = |word: &str| dump.groups.iter().filter(|stat| stat.is(word)).count() as u64;
             note_states(&count, (dump.groups.len() as u64, &file), named, &mut warnings);
             note_entries(dump.groups.iter().map(|stat| stat.sum), &mut warnings);
-            let group_states = GroupStates::of_dump(&cluster, &dump);
+            let older = doubts::of_time(&osd_dump.value, (&dump.stamp, &file));
+            let group_states = GroupStates { older, ..GroupStates::of_dump(&cluster, &dump) };
             let groups = cluster.pools.iter_mut().flat_map(|pool| &mut pool.groups);
             groups.filter(|group| group.stated.is_none()).for_each(|group| {
                 group.stated = Some(Stated { unknown: true, ..Stated::default() });
@@ -276,7 +277,6 @@ pub fn join(exports: Exports<'_>) -> Result<Joined, Vec<JoinError>> {
         }
         (None, Some(report)) => {
             share_sums(&mut cluster, report);
-            warnings.extend(doubts::of_time(&osd_dump.value, (&report.timestamp, report_file)));
             let count = |word: &str| report.states.iter().filter(|of| of.is(word)).map(|of| of.groups).sum();
             let all = report.states.iter().map(|of| of.groups).sum();
             note_states(&count, (all, report_file), named, &mut warnings);
@@ -286,7 +286,8 @@ pub fn join(exports: Exports<'_>) -> Result<Joined, Vec<JoinError>> {
                  the map and its temporary mappings (`pg_temp`) have them",
             ));
             cluster.settle();
-            GroupStates::of_report(&cluster, report)
+            let older = doubts::of_time(&osd_dump.value, (&report.timestamp, report_file));
+            GroupStates { older, ..GroupStates::of_report(&cluster, report) }
         }
         (None, None) => return Err(vec![JoinError::NoGroups]),
     };

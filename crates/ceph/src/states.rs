@@ -64,6 +64,9 @@ pub struct GroupStates {
     /// Devices and pools that are above a limit of fill by the map, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marked_full: Vec<MarkedFull>,
+    /// That the groups were exported before the map changed for the last time, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub older: Option<String>,
     /// Where the states show more than the exports place, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unplaced: Vec<String>,

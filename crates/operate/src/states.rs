@@ -13,6 +13,7 @@ pub(crate) fn groups(count: u64, verb: (&str, &str)) -> String {
 pub(crate) fn found(states: &GroupStates, all: u64) -> Vec<(Status, String)> {
     let mut found: Vec<(Status, String)> =
         states.unplaced.iter().map(|text| (Status::Unknown, text.clone())).collect();
+    found.extend(states.older.iter().map(|text| (Status::Unknown, text.clone())));
     found.extend(states.stopped_pools.iter().map(|text| (Status::NotSafe, text.clone())));
     found.extend(
         states
@@ -112,6 +113,7 @@ mod tests {
             unplaced: vec!["more than is placed".to_owned()],
             differing: 1,
             elsewhere: 1,
+            older: Some("older than the map".to_owned()),
             ..GroupStates::default()
         };
         let words: Vec<String> =
@@ -120,6 +122,7 @@ mod tests {
             words,
             [
                 "Unknown: more than is placed",
+                "Unknown: older than the map",
                 "NotSafe: a pool takes no writes",
                 "AtRisk: a device is nearfull",
                 "NotSafe: 1 group has unfound objects now",
