@@ -256,7 +256,7 @@ pub fn join(exports: Exports<'_>) -> Result<Joined, Vec<JoinError>> {
     note_devices(&cluster, &map.file, &osd_dump.file, &mut warnings);
     warnings.extend(doubts::of_dump(&osd_dump.value, &osd_dump.file));
     let mut stated = Vec::new();
-    let group_states = match (pg_dump, report) {
+    let (group_states, (made, made_in)) = match (pg_dump, report) {
         (Some(Named { value: dump, file }), _) => {
             take_groups(&mut cluster, &dump, (&file, &osd_dump.file), &mut warnings)
                 .map_err(|error| vec![error])?;
@@ -265,15 +265,14 @@ pub fn join(exports: Exports<'_>) -> Result<Joined, Vec<JoinError>> {
             let count = |word: &str| dump.groups.iter().filter(|stat| stat.is(word)).count() as u64;
             note_states(&count, (dump.groups.len() as u64, &file), named, &mut warnings);
             note_entries(dump.groups.iter().map(|stat| stat.sum), &mut warnings);
-            let older = doubts::of_time(&osd_dump.value, (&dump.stamp, &file));
-            let group_states = GroupStates { older, ..GroupStates::of_dump(&cluster, &dump) };
+            let group_states = GroupStates::of_dump(&cluster, &dump);
             let groups = cluster.pools.iter_mut().flat_map(|pool| &mut pool.groups);
             groups.filter(|group| group.stated.is_none()).for_each(|group| {
                 group.stated = Some(Stated { unknown: true, ..Stated::default() });
             });
             cluster.settle();
             stated = dump.devices;
-            group_states
+            (group_states, (dump.stamp, file))
         }
         (None, Some(report)) => {
             share_sums(&mut cluster, report);
@@ -281,13 +280,9 @@ pub fn join(exports: Exports<'_>) -> Result<Joined, Vec<JoinError>> {
             let all = report.states.iter().map(|of| of.groups).sum();
             note_states(&count, (all, report_file), named, &mut warnings);
             note_entries(report.pools.iter().map(|(_, sum)| *sum), &mut warnings);
-            warnings.push(Warning::note(
-                "there is no `pg_dump`, so all groups of a pool are assumed to have the same size and to be served where \
-                 the map and its temporary mappings (`pg_temp`) have them",
-            ));
+            warnings.push(Warning::note(WITHOUT_DUMP));
             cluster.settle();
-            let older = doubts::of_time(&osd_dump.value, (&report.timestamp, report_file));
-            GroupStates { older, ..GroupStates::of_report(&cluster, report) }
+            (GroupStates::of_report(&cluster, report), (report.timestamp.clone(), report_file.to_owned()))
         }
         (None, None) => return Err(vec![JoinError::NoGroups]),
     };
@@ -310,6 +305,7 @@ pub fn join(exports: Exports<'_>) -> Result<Joined, Vec<JoinError>> {
     let group_states = GroupStates {
         stopped_pools: states::stopped_pools(&osd_dump.value),
         marked_full: states::marked_full(&osd_dump.value),
+        older: doubts::of_time(&osd_dump.value, (&made, &made_in)),
         ..group_states
     };
     let media = report.map(|report| report.media.iter().copied().collect()).unwrap_or_default();
@@ -507,6 +503,10 @@ fn misplaced(
 fn counted(groups: u64) -> String {
     human::plural(groups as f64, ["group", "groups"])
 }
+
+/// What is assumed of groups where only a report has them.
+const WITHOUT_DUMP: &str = "there is no `pg_dump`, so all groups of a pool are assumed to have the same size and to be served \
+    where the map and its temporary mappings (`pg_temp`) have them";
 
 /// Names groups whose sums are negative.
 fn note_negative(dump: &PgDump, file: &str, warnings: &mut Vec<Warning>) {
