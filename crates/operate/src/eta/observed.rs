@@ -155,7 +155,7 @@ impl Seen {
             None => self.remaining.range[end].clone().map(|time| self.scaled(time) + LAST_PEERS_S)?,
             Some([scale, low, high]) => {
                 let speed = [1.0 - low / scale, high / scale - 1.0][end];
-                let off = speed.hypot(self.times.orders[end]);
+                let off = libm::hypot(speed, self.times.orders[end]);
                 clean * [(1.0 - off).max(0.0), 1.0 + off][end]
             }
         };

@@ -129,13 +129,13 @@ fn scale(
 /// The scale that is likely where what took one of these times in the model lasted so long: the middle, and
 /// the ends between which four in five are.
 pub(super) fn likely(times: &[f64], lasted: f64, spread: f64) -> [f64; 3] {
-    let normal = |off: f64, sd: f64| (-0.5 * (off / sd) * (off / sd)).exp() / sd;
-    let sd = apart_s().hypot(BETWEEN_EVENTS * lasted);
+    let normal = |off: f64, sd: f64| libm::exp(-0.5 * (off / sd) * (off / sd)) / sd;
+    let sd = libm::hypot(apart_s(), BETWEEN_EVENTS * lasted);
     let log = |at: usize| MOST * (2.0 * at as f64 / (GRID - 1) as f64 - 1.0);
     let weight = |at: usize| {
         let before = (1.0 - OTHER) * normal(log(at), spread.max(BETWEEN_EVENTS))
             + OTHER * normal(log(at), OTHER_SPREAD);
-        before * times.iter().map(|time| normal(lasted - time * log(at).exp(), sd)).sum::<f64>()
+        before * times.iter().map(|time| normal(lasted - time * libm::exp(log(at)), sd)).sum::<f64>()
     };
     let weights: Vec<f64> = (0..GRID).map(weight).collect();
     let all: f64 = weights.iter().sum();
@@ -145,7 +145,7 @@ pub(super) fn likely(times: &[f64], lasted: f64, spread: f64) -> [f64; 3] {
             sum += weight;
             sum >= share * all
         });
-        log(at.unwrap_or(GRID - 1)).exp()
+        libm::exp(log(at.unwrap_or(GRID - 1)))
     };
     let [low, high] = SHARES.map(quantile);
     // No stretch says more of the next one than one recovery does of another with the same constants.
