@@ -21,7 +21,8 @@ pub(crate) fn copied(stat: &GroupStat, pool: &PoolState) -> Option<u64> {
         "recovery_toofull",
     ];
     let is_copied = COPIED.iter().any(|word| stat.is(word));
-    let targets = targets(stat, pool);
+    let by_place = pool.placed.kind == RuleKind::Erasure;
+    let targets = Gains::between(&stat.acting, &stat.up, by_place).gained.len() as u64;
     if !is_copied || targets == 0 || stat.stats_invalid || stat.sum.is_negative {
         return None;
     }
@@ -32,16 +33,6 @@ pub(crate) fn copied(stat: &GroupStat, pool: &PoolState) -> Option<u64> {
     let lacking = lacking.checked_sub(absent)?.div_ceil(targets);
     // One object at least is not there, or the group would be clean.
     (lacking > 0).then(|| objects.checked_sub(lacking)).flatten()
-}
-
-/// How many devices are new to a group, or to their place in it.
-fn targets(stat: &GroupStat, pool: &PoolState) -> u64 {
-    let by_place = pool.placed.kind == RuleKind::Erasure;
-    let new = |(place, id): (usize, &i32)| {
-        let has = if by_place { stat.acting.get(place) == Some(id) } else { stat.acting.contains(id) };
-        *id != NONE && !has
-    };
-    stat.up.iter().enumerate().filter(|one| new(*one)).count() as u64
 }
 
 impl Group {

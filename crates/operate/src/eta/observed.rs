@@ -117,6 +117,13 @@ impl Times {
         let orders = if rests.is_empty() { [0.0; 2] } else { SHARES.map(end) };
         Times { over, orders, scale }
     }
+
+    /// A time of the model from the latest report on, where all groups are clean after `clean`: less what is
+    /// over, at the speed that is measured.
+    fn scaled(&self, time: f64, clean: &Value) -> f64 {
+        let over = self.over * clean.clone().unwrap_or(0.0);
+        (time - over).max(0.0) * self.scale.map_or(1.0, |scale| scale[0])
+    }
 }
 
 impl Seen {
@@ -130,10 +137,8 @@ impl Seen {
         self.observed.stands.clone().map_or(Ok(()), Err)
     }
 
-    /// A time of the model from the latest report on: less what is over, at the speed that is measured.
     fn scaled(&self, time: f64) -> f64 {
-        let over = self.times.over * self.remaining.clean.clone().unwrap_or(0.0);
-        (time - over).max(0.0) * self.times.scale.map_or(1.0, |scale| scale[0])
+        self.times.scaled(time, &self.remaining.clean)
     }
 
     pub(super) fn clean(&self) -> Value {
@@ -191,10 +196,7 @@ fn observed(
 ) -> Observed {
     let latest = ready.latest();
     let idle = !remaining.moves && remaining.passing == 0 && remaining.clean == Ok(0.0);
-    let seconds = |time: f64| {
-        let over = times.over * remaining.clean.clone().unwrap_or(0.0);
-        (time - over).max(0.0) * times.scale.map_or(1.0, |scale| scale[0])
-    };
+    let seconds = |time: f64| times.scaled(time, &remaining.clean);
     let mut tried = remaining.tried.clone();
     tried.iter_mut().for_each(|one| one.time_s = one.time_s.map(|time| seconds(time) + LAST_PEERS_S));
     Observed {

@@ -36,8 +36,8 @@ impl Share {
         let parts = courses.first().map_or(0, |course| course.parts);
         let Some(left) = left.filter(|left| *left < parts) else { return whole };
         let affected = &replay.ready.staged.affected;
-        let objects: u64 = (0..affected.records()).map(|record| affected.objects_of(record)).sum();
         let mut sizes: Vec<u64> = (0..affected.records()).map(|record| affected.objects_of(record)).collect();
+        let objects: u64 = sizes.iter().sum();
         sizes.sort_unstable_by(|one, other| other.cmp(one));
         let GroupStates { halfway, .. } = replay.ready.case.states;
         let under_way: u64 = sizes.iter().take(halfway as usize).sum();

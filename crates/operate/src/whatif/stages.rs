@@ -236,6 +236,11 @@ pub(super) fn too_few() -> String {
     format!("less than {:.0} % of devices in (`mon_osd_min_in_ratio`)", 100.0 * IN_RATIO_MIN)
 }
 
+/// Why the monitors mark no device of a rack out that is down as a whole.
+pub(super) fn whole_rack() -> String {
+    "a whole rack that is down (`mon_osd_down_out_subtree_limit`)".to_owned()
+}
+
 /// What keeps a device in, in words with the command that ends it.
 pub(super) fn kept_by(flag: &Flagged) -> String {
     format!("{} (`{}`)", flag.in_words(), flag.unset())
@@ -439,9 +444,8 @@ fn mark_out(
             continue;
         }
         if monitors.is_of_dead_rack(cluster, device, at) {
-            let why = "a whole rack that is down (`mon_osd_down_out_subtree_limit`)".to_owned();
             if !is_of_recovery {
-                so_far.stay.entry(why).or_default().insert(device);
+                so_far.stay.entry(whole_rack()).or_default().insert(device);
             }
         } else if monitors.are_few_in(cluster, at, &so_far.given_up) {
             so_far.kept.insert(device);

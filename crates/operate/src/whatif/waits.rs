@@ -7,7 +7,7 @@ use towtank_rebuild::recovery::Recovery;
 use towtank_units::SimSpan;
 
 use super::case::Ready;
-use super::stages::{kept_by, too_few};
+use super::stages::{kept_by, too_few, whole_rack};
 
 /// In words that follow a number of objects: wait for osd.3, which stays in because of `noout` of host h1.
 pub(super) fn waits(ready: &Ready, recovery: &Recovery<'_>) -> String {
@@ -45,9 +45,7 @@ fn reason(ready: &Ready, recovery: &Recovery<'_>, struck: &Struck) -> Option<Str
         () if ready.kept.contains(&osd) => Some(too_few()),
         () if struck.noout => in_the_end,
         () if recovery.waiting.noout => Some(in_the_end.unwrap_or_else(|| "`noout = true`".to_owned())),
-        () if struck.rack && !recovery.waiting.rack_out => {
-            Some("a whole rack that is down (`mon_osd_down_out_subtree_limit`)".to_owned())
-        }
+        () if struck.rack && !recovery.waiting.rack_out => Some(whole_rack()),
         () => in_the_end,
     }
 }
