@@ -2,9 +2,13 @@
 
 use super::tool::{folder, ours, put};
 use std::fs;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Each command has a folder of its own: tests of this file run at the same time.
+static COMMANDS: AtomicUsize = AtomicUsize::new(0);
 
 fn refuse(arguments: &[&str]) -> String {
-    let folder = folder(&format!("errors{}", arguments.join("").len()));
+    let folder = folder(&format!("errors{}", COMMANDS.fetch_add(1, Ordering::Relaxed)));
     put("h6x4_straw2", &folder);
     fs::write(folder.join("bad.txt"), "device 0 a\ntype 1 root\nroot r {\n\talg straw3\n}\n")
         .expect("it can be written");
