@@ -26,8 +26,8 @@ ask() { timeout 60 ceph "$@" 2>/dev/null; }
 await() { for _ in $(seq 300); do ask "${@:2}" | grep -q "$1" && return; sleep 0.3; done; echo "no $1 in 'ceph ${*:2}'" >&2; exit 1; }
 start_osd() { ceph-osd -f -i "$1" >/dev/null 2>&1 & pids[$1]=$!; }
 
-# fill POOL OBJECTS BYTES: writes that many objects of that size; waits until all groups are clean.
-fill() {
+# write_objects POOL OBJECTS BYTES: writes that many objects of that size.
+write_objects() {
     /usr/bin/python3 - "$@" <<'PY'
 import os, sys
 import rados
@@ -36,6 +36,10 @@ with rados.Rados(conffile=os.environ["CEPH_CONF"]) as cluster, cluster.open_ioct
     for number in range(objects):
         pool.write_full(f"object{number:06}", os.urandom(size))
 PY
+}
+# fill POOL OBJECTS BYTES: the same, and waits until all groups are clean.
+fill() {
+    write_objects "$@"
     await "pgs: [0-9]* active+clean;" pg stat
 }
 

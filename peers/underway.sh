@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Asks how long a recovery still takes while it is under way, and then looks at the clock. Debian's Ceph on loopback: a
-# monitor, a manager, six OSDs as six hosts, a pool of three copies. One OSD is marked out, or is killed and marked out;
+# monitor, a manager, six OSDs as six hosts, a pool of three copies. One OSD is marked out, or is killed and marked out, or is
+# killed and comes back when all objects have been written once more (recovered by the log);
 # exports are taken every few seconds until all is clean. TOWTANK (a path) is then asked about each of them.
 #
-#   TOWTANK=target/release/towtank peers/underway.sh DIRECTORY [out|lost] [OBJECTS] [BYTES]
+#   TOWTANK=target/release/towtank peers/underway.sh DIRECTORY [out|lost|back] [OBJECTS] [BYTES]
 #
 # The cluster lies in a directory of its own, which goes at the end with all processes that were started.
 set -euo pipefail
@@ -12,13 +13,15 @@ towtank=$(realpath "${TOWTANK:?the towtank to judge}")
 # shellcheck source=peers/cluster.sh
 . "$(dirname "$0")/cluster.sh"
 need ceph-mgr /usr/bin/python3
+# Logs are kept short while the pool is filled, so that a device that comes new to a group is filled by backfill.
+entries=1
+[ "$event" != back ] || entries=3000
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
 start_cluster 6 3 manager <<CONF
 osd memory target = 939524096
-# Logs are kept short while the pool is filled, so that a device that comes new to a group is filled by backfill.
-osd min pg log entries = 1
-osd max pg log entries = 2
+osd min pg log entries = $entries
+osd max pg log entries = $((2 * entries))
 osd pg log trim min = 1
 # The end is seen within a second; usually statistics are up to 5 s old.
 mgr stats period = 1
@@ -37,13 +40,23 @@ exports() {
     ask osd df -f json >"$out/$1.osd_df.json"
 }
 now() { awk -v now="$(date +%s.%N)" -v start="$start" 'BEGIN { printf "%.1f", now - start }'; }
-start=$(date +%s.%N)
-if [ "$event" = lost ]; then
+stop_osd() {
     kill -9 "${pids[3]}"
     wait "${pids[3]}" 2>/dev/null || true
     ask osd down 3 >/dev/null
+}
+if [ "$event" = back ]; then
+    ask osd set noout >/dev/null
+    stop_osd
+    write_objects data "$objects" "$bytes"
+    sleep 8
 fi
-ask osd out 3 >/dev/null
+start=$(date +%s.%N)
+case $event in
+    back) start_osd 3; await "6 up" osd stat ;;
+    lost) stop_osd; ask osd out 3 >/dev/null ;;
+    *) ask osd out 3 >/dev/null ;;
+esac
 clean=
 watch_cluster() { while [ -d "$dir" ]; do at=$(now); exports "$at"; sleep 4; done; }
 watch_cluster & pids[watcher]=$!

@@ -22,8 +22,8 @@ pub struct MapChanges {
     /// `h9=4x3.6:ssd@rack1`.
     #[serde(default, skip_serializing_if = "Texts::is_empty")]
     pub add_host: Texts,
-    /// Devices or buckets to remove from the cluster and from the map at once: `osd.3`, `host=h2`. Drain them
-    /// first to keep their data readable meanwhile.
+    /// Devices or buckets to remove from the map at once, as `ceph osd crush rm` does: `osd.3`, `host=h2`.
+    /// What is up serves its data until they are elsewhere.
     #[serde(default, skip_serializing_if = "Texts::is_empty")]
     pub remove: Texts,
     /// Devices or buckets to empty while they still serve their data, as `ceph orch osd rm` does: their

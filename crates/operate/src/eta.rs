@@ -15,6 +15,7 @@
 //! - `answer`, `present`: the answer in words and tables.
 
 mod answer;
+mod by_log;
 mod case;
 mod measures;
 mod moments;
@@ -73,7 +74,7 @@ impl Question for Eta {
          says how far each group has come. Where a flag, a device that is down or a full one keeps groups from becoming \
          clean, it says which, and gives no time. With --watch DIR it goes on with each report that a cron job writes there, \
          until the cluster is clean. Not modelled: what fails, changes or is written later.";
-    const RESULTS_VERSION: u32 = 1;
+    const RESULTS_VERSION: u32 = 2;
     const EXAMPLES: &'static [&'static str] = &[
         "towtank eta --report now.json",
         "towtank eta --report earlier.json --report now.json",

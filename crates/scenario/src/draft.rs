@@ -112,6 +112,7 @@ impl Draft {
         })?;
         let bytes = files.read(name).map_err(|reason| {
             let hint = match self.flags {
+                Some(_) if name == "-" => "standard input is not read: save it to a file, and name that",
                 Some(_) => "check the path",
                 None => "paths are relative to the directory of the scenario file",
             };

@@ -38,7 +38,14 @@ impl<'a> View<'a> {
 pub(super) fn answer(view: &View<'_>) -> Answer {
     let kept = view.kept;
     if kept.idle {
-        let finding = format!("nothing to wait for: all groups are active+clean at {}.", kept.at());
+        let groups = match kept.unclean {
+            0 => "all groups are active+clean".to_owned(),
+            unclean => {
+                crate::states::groups(unclean, ("is", "are"))
+                    + " not active+clean, and nothing is to be copied"
+            }
+        };
+        let finding = format!("nothing to wait for: {groups} at {}.", kept.at());
         return Answer::of(finding).by_measures(["time_to_clean_s"]);
     }
     let mut answer = Answer::of(finding(view));
@@ -81,7 +88,11 @@ fn finding(view: &View<'_>) -> String {
     };
     let range = range.map_or(String::new(), |range| format!(" ({range})"));
     let at = super::shown_after(kept.at_us, clean);
-    format!("clean in {}{range}, at {at}: {}.", human::quantity(clean, "s"), how(kept))
+    let how = match view.value("time_to_end_s") {
+        Some(0.0) if kept.passing > 0 => "nothing is left to copy".to_owned(),
+        _ => how(kept),
+    };
+    format!("clean in {}{range}, at {at}: {how}.", human::quantity(clean, "s"))
 }
 
 /// How the speed is known.
@@ -91,6 +102,11 @@ fn how(kept: &Observed) -> String {
             "speed measured, {} copies in {}",
             human::digits(was.saturating_sub(*left) as f64),
             human::quantity(*since_s, "s")
+        ),
+        Speed::Counted(of) => format!(
+            "groups recover by their log, {} copies in {}",
+            human::digits(of.made() as f64),
+            human::quantity(of.since_s, "s")
         ),
         Speed::Assumed(_) if kept.calibrated => "speeds calibrated on an earlier recovery".to_owned(),
         Speed::Assumed(why) => format!("speeds are assumed, since {why}"),
@@ -177,6 +193,17 @@ fn assumed(kept: &Observed) -> Vec<String> {
                 human::quantity(lasted, "s")
             ));
         }
+    }
+    if let Speed::Counted(of) = &kept.speed {
+        all.push(format!(
+            "{} as fast as since `{}`: no report says which devices lack copies, so nothing is simulated",
+            if of.waiting > 0 {
+                "the rest is copied"
+            } else {
+                "each primary copies one object after the other, which groups it has is drawn, and it goes on"
+            },
+            of.file
+        ));
     }
     if kept.passing > 0 {
         let groups = human::plural(

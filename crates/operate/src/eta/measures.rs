@@ -50,9 +50,18 @@ fn counted(seen: &Seen, which: usize) -> Value {
     count.ok_or_else(|| "the latest report does not count them".to_owned())
 }
 
-fn measured(seen: &Seen, value: impl FnOnce(&super::speed::Measured) -> f64) -> Value {
+fn per_second(seen: &Seen) -> Value {
     match &seen.observed.speed {
-        Speed::Measured(measured) => Ok(value(measured)),
+        Speed::Measured(of) => Ok(of.was.saturating_sub(of.left) as f64 / of.since_s),
+        Speed::Counted(of) => Ok(of.made() as f64 / of.since_s),
+        Speed::Assumed(why) => Err(format!("the speed is not measured: {why}")),
+    }
+}
+
+fn slowdown(seen: &Seen) -> Value {
+    match &seen.observed.speed {
+        Speed::Measured(of) => Ok(of.scale[0]),
+        Speed::Counted(_) => Err("groups that recover by their log have no assumed speed".to_owned()),
         Speed::Assumed(why) => Err(format!("the speed is not measured: {why}")),
     }
 }
@@ -74,14 +83,14 @@ fn of_counts() -> Vec<Row> {
             "copied_per_s",
             "copies/s",
             "copies that were made per second between the reports",
-            |seen| measured(seen, |of| of.was.saturating_sub(of.left) as f64 / of.since_s),
+            per_second,
         )
         .titled("Copies made per second"),
         Row::new(
             "slowdown",
             "ratio",
             "how many times as long as with assumed speeds it takes, as measured",
-            |seen| measured(seen, |of| of.scale[0]),
+            slowdown,
         )
         .titled("Time over what is assumed"),
     ]

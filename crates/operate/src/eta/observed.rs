@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 use towtank_imports::past::Clock;
 use towtank_past::shown;
 use towtank_recovery::levers::Tried;
-use towtank_report::Outcome;
+use towtank_report::{Outcome, human};
 use towtank_study::{Replicate, RunContext, StudyError, Value};
 
+use super::by_log;
 use super::case::Ready;
 use super::share::{Share, courses};
 use super::speed::{self, Speed};
@@ -68,6 +69,12 @@ pub struct Observed {
     pub behind: bool,
     /// Groups that are peering.
     pub passing: u64,
+    /// Groups that are not `active` and `clean` now.
+    #[serde(default)]
+    pub unclean: u64,
+    /// Groups that recover by their log, where nothing else is left.
+    #[serde(default)]
+    pub by_log: u64,
     /// Whether constants were learned from another recovery.
     pub calibrated: bool,
 }
@@ -83,12 +90,19 @@ impl Observed {
 pub(super) fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, StudyError> {
     let (found, mut beside) = context.within(0.0..0.5, |context| remaining(&ready.now.ready, context))?;
     beside.warnings.splice(0..0, ready.warnings.iter().cloned());
-    let remaining = match found {
+    let mut remaining = match found {
         Ok(remaining) => remaining,
         Err(why) => return Ok(Replicate { seen: Err(why), beside }),
     };
+    if remaining.clean == Ok(0.0) && !remaining.moves && remaining.by_log + remaining.passing == 0 {
+        // Nothing is left to copy, and the states of these groups say it some seconds later.
+        remaining.passing = by_log::copied(ready.latest());
+    }
     let courses = courses(&ready.now, context)?;
-    let (speed, scale) = speed::speed(ready, context)?;
+    let (speed, scale) = match remaining.by_log {
+        0 => speed::speed(ready, context)?,
+        _ => (by_log::counted(ready).map_or_else(Speed::Assumed, Speed::Counted), None),
+    };
     if context.stopped() {
         let beside = Outcome { partial: true, ..beside };
         return Ok(Replicate {
@@ -137,6 +151,20 @@ impl Seen {
         self.observed.stands.clone().map_or(Ok(()), Err)
     }
 
+    /// The time of groups that recover by their log, with the ends of its range, where they are all that is
+    /// left.
+    fn by_log(&self) -> Option<Result<[f64; 3], String>> {
+        let groups = self.observed.by_log;
+        (groups > 0).then(|| match &self.observed.speed {
+            Speed::Counted(counted) => Ok(counted.times()),
+            Speed::Assumed(why) => Err(format!(
+                "{} by the log, and no report says on which devices copies are missing; {why}",
+                human::plural(groups as f64, ["group recovers", "groups recover"])
+            )),
+            Speed::Measured(_) => Err("their rate is not counted".to_owned()),
+        })
+    }
+
     fn scaled(&self, time: f64) -> f64 {
         self.times.scaled(time, &self.remaining.clean)
     }
@@ -144,6 +172,9 @@ impl Seen {
     pub(super) fn clean(&self) -> Value {
         self.moves()?;
         let clean = self.remaining.clean.clone()?;
+        if let Some(by_log) = self.by_log() {
+            return by_log.map(|[time, ..]| time + LAST_PEERS_S);
+        }
         Ok(match self.remaining.moves {
             true => self.scaled(clean) + LAST_PEERS_S,
             false if self.remaining.passing > 0 => PEERS_S[1],
@@ -155,6 +186,10 @@ impl Seen {
     /// later.
     pub(super) fn clean_range(&self, end: usize) -> Value {
         let clean = self.clean()?;
+        if let Some(by_log) = self.by_log() {
+            let time = by_log?[1 + end] + LAST_PEERS_S;
+            return Ok(if end == 1 { time + LAG_S } else { time });
+        }
         let of_model = match self.times.scale {
             _ if !self.remaining.moves => [0.0, clean][end],
             None => self.remaining.range[end].clone().map(|time| self.scaled(time) + LAST_PEERS_S)?,
@@ -173,6 +208,9 @@ impl Seen {
 
     pub(super) fn full(&self) -> Value {
         self.moves()?;
+        if let Some(by_log) = self.by_log() {
+            return by_log.map(|[time, ..]| time);
+        }
         self.remaining.full.clone().map(|time| self.scaled(time))
     }
 
@@ -183,6 +221,9 @@ impl Seen {
 
     pub(super) fn end(&self) -> Value {
         self.moves()?;
+        if let Some(by_log) = self.by_log() {
+            return by_log.map(|[time, ..]| time);
+        }
         self.remaining.end.clone().map(|time| self.scaled(time))
     }
 }
@@ -195,7 +236,8 @@ fn observed(
     times: &Times,
 ) -> Observed {
     let latest = ready.latest();
-    let idle = !remaining.moves && remaining.passing == 0 && remaining.clean == Ok(0.0);
+    let waits = remaining.moves || remaining.passing + remaining.by_log > 0;
+    let idle = !waits && remaining.clean == Ok(0.0);
     let seconds = |time: f64| times.scaled(time, &remaining.clean);
     let mut tried = remaining.tried.clone();
     tried.iter_mut().for_each(|one| one.time_s = one.time_s.map(|time| seconds(time) + LAST_PEERS_S));
@@ -213,6 +255,8 @@ fn observed(
         idle,
         behind,
         passing: remaining.passing,
+        unclean: remaining.unclean,
+        by_log: remaining.by_log,
         calibrated: remaining.calibrated,
     }
 }

@@ -9,6 +9,7 @@
 use serde::{Deserialize, Serialize};
 use towtank_study::{RunContext, StudyError};
 
+use super::by_log::Counted;
 use super::case::Ready;
 use super::moments::Moment;
 use super::share::{Share, courses};
@@ -18,7 +19,7 @@ use crate::whatif::replay::{Course, Replay};
 
 /// By how many seconds the ages of the counts at both ends differ, each of which is as likely to be
 /// anything up to the lag: a standard deviation.
-fn apart_s() -> f64 {
+pub(super) fn apart_s() -> f64 {
     LAG_S / 6.0_f64.sqrt()
 }
 
@@ -33,7 +34,7 @@ const GRID: usize = 600;
 const MOST: f64 = 3.0;
 
 /// A quantile of a normal distribution with a tenth above it.
-const TENTH: f64 = 1.282;
+pub(super) const TENTH: f64 = 1.282;
 
 /// A stretch says enough if its range is no wider than this to each side: about as much as one recovery
 /// differs from the next with the same constants, and drawn orders.
@@ -46,6 +47,8 @@ pub enum Speed {
     Assumed(String),
     /// As measured.
     Measured(Measured),
+    /// A rate by the counts of groups that recover by their log.
+    Counted(Counted),
 }
 
 /// A speed that was measured between two reports.

@@ -111,6 +111,8 @@ fn course(view: &View<'_>, what: &str) -> Vec<Step> {
     for (at, devices) in observed.down.out.iter().filter(|(at, _)| *at < until) {
         course.push((*at, Step::at(*at, format!("{devices} marked out, down from the beginning"))));
     }
+    let freed = observed.down.freed.iter().filter(|(at, _)| *at < until);
+    course.extend(freed.map(|(at, devices)| (*at, Step::at(*at, format!("{devices} marked out")))));
     course.extend(of_manager(view));
     course.extend(last_steps(view));
     course.sort_by(|left, right| left.0.total_cmp(&right.0));

@@ -5,7 +5,7 @@ use towtank_rebuild::recovery::Recovered;
 use towtank_recovery::levers::Tried;
 use towtank_report::Outcome;
 use towtank_study::{RunContext, StudyError, Value};
-use towtank_units::SimTime;
+use towtank_units::{SimSpan, SimTime};
 
 use super::case::Ready;
 use super::halted::Halted;
@@ -34,6 +34,10 @@ pub(crate) struct Remaining {
     pub unset: Option<(String, Option<f64>)>,
     /// Groups that are on their way from one state to the next, whose places are taken from the map.
     pub passing: u64,
+    /// Groups that recover by their log, where nothing else is copied and nothing stops them.
+    pub by_log: u64,
+    /// Groups that are not `active` and `clean` now.
+    pub unclean: u64,
     /// What was learned from another recovery, where the machines are calibrated.
     pub calibrated: bool,
 }
@@ -49,9 +53,13 @@ pub(crate) fn remaining(
     let ran = observed::with(ready, Trials::Made, context)?;
     let of = |mut seen: observed::Seen| {
         let passing = passing(&mut seen.moves);
+        let stopped = ready.real.flags.has("norecover", SimSpan::ZERO);
+        let by_log = if stopped || seen.recovered.jobs > 0 { 0 } else { by_log(&mut seen.moves) };
         let Halted { copies, unset, without_s, .. } = seen.observed.halted.clone();
+        let clean = seen.clean();
         Remaining {
-            clean: seen.clean(),
+            by_log: if clean.is_ok() { by_log } else { 0 },
+            clean,
             range: [seen.clean_range(0), seen.clean_range(1)],
             full: seen.full(),
             min_size: min_size(&seen.recovered).map_or_else(|| Err(why(&seen.left())), Ok),
@@ -60,6 +68,7 @@ pub(crate) fn remaining(
             limit: seen.observed.work.bottleneck.clone(),
             tried: seen.observed.work.tried.clone(),
             passing,
+            unclean: seen.moves.states.unclean,
             unset: copies.map(|_| (unset, without_s)),
             calibrated: seen.observed.calibration.is_some(),
         }
@@ -76,7 +85,7 @@ const PASSING_SHARE: u64 = 20;
 /// are.
 fn passing(moves: &mut Moves) -> u64 {
     let states = &moves.states;
-    let other = states.behind + states.unknown + states.lost + states.incomplete + states.down_somewhere;
+    let other = states.unknown + states.lost + states.incomplete + states.down_somewhere;
     let others_said = states.unplaced.len() as u64 > states.differing;
     let peering = states.peering + states.unsettled;
     let groups = peering.max(states.elsewhere).max(moves.disagreeing);
@@ -88,6 +97,12 @@ fn passing(moves: &mut Moves) -> u64 {
     moves.states.unplaced.clear();
     moves.disagreeing = 0;
     groups
+}
+
+/// Takes the groups that recover by their log out of what is in doubt; says how many these are.
+fn by_log(moves: &mut Moves) -> u64 {
+    moves.states.behind_copies = 0;
+    std::mem::take(&mut moves.states.behind)
 }
 
 fn why(left: &Option<String>) -> String {

@@ -57,6 +57,8 @@ pub(super) struct Stages {
 pub struct DownAndIn {
     /// When some are marked out, in seconds, and which.
     pub out: Vec<(f64, String)>,
+    /// What fails here and is marked out when a flag on a part of the cluster is unset.
+    pub freed: Vec<(f64, String)>,
     /// For how long some of these have been down by the exports, in words.
     pub since: Vec<String>,
     /// Whether that is not known of some.
@@ -303,8 +305,11 @@ pub(super) fn stages(
         let back = acts.back;
         if !out.is_empty() {
             stages.upmaps_dropped += upmaps::drop_broken(&mut then);
-            let were_down = out.iter().filter(|device| !monitors.fails_here(**device));
-            let were_down: Vec<ItemId> = were_down.copied().collect();
+            let (freed, were_down): (Vec<ItemId>, Vec<ItemId>) =
+                out.iter().partition(|device| monitors.fails_here(**device));
+            if !freed.is_empty() {
+                stages.down.freed.push((at.as_secs_f64(), device_list(&freed)));
+            }
             if !were_down.is_empty() {
                 stages.down.out.push((at.as_secs_f64(), device_list(&were_down)));
                 monitors.note_since(&were_down, &mut stages.down);

@@ -55,6 +55,54 @@ fn files_that_do_not_fit_together_are_refused() {
     assert!(refused(two(negative), TWO).contains("it has -3 degraded objects"));
 }
 
+/// Groups that lack copies on devices that served them before: nothing else is left.
+fn by_log(number: usize, copies: u64, groups: u64) -> Vec<u8> {
+    report(number, |report| {
+        report["osdmap"]["pg_temp"] = json!([]);
+        report["num_pg_by_osd"] = json!([]);
+        degraded(report, copies);
+        let state = if copies == 0 { "active+recovering" } else { "active+recovering+degraded" };
+        states(report, &[("active+clean", 33 - groups), (state, groups)]);
+    })
+}
+
+#[test]
+fn groups_that_recover_by_their_log_go_on_as_counted() {
+    let both = |was, left| with(&[("one", by_log(2, was, 12)), ("two", by_log(3, left, 8))]);
+    let (seen, words) = answered(both(900, 300), TWO);
+    assert!(words.contains("groups recover by their log, 600 copies in"), "{words}");
+    let [clean, low, high] =
+        ["time_to_clean_s", "time_to_clean_low_s", "time_to_clean_high_s"].map(|name| value(&seen, name));
+    // The mean of all primaries is the least.
+    let mean = 300.0 / value(&seen, "copied_per_s");
+    assert!(mean < clean && low < clean && clean < high, "{low} {clean} {high}, {mean}");
+    assert!(value(&seen, "time_to_full_redundancy_s") < clean);
+    assert_eq!(value(&seen, "time_to_min_size_s"), 0.0);
+    assert!(reason(&seen, "slowdown").contains("no assumed speed"));
+
+    // At the end their state says for some seconds that they recover.
+    let (seen, words) = answered(with(&[("one", by_log(3, 0, 1))]), "report = \"one\"");
+    assert!(words.contains("nothing is left to copy"), "{words}");
+    assert!(value(&seen, "time_to_clean_s") > 0.0 && value(&seen, "time_to_clean_high_s") <= 10.0, "{words}");
+
+    // One report says nothing of their speed, and neither do two where nothing was copied.
+    let (seen, _) = answered(with(&[("one", by_log(3, 300, 8))]), "report = \"one\"");
+    let why = reason(&seen, "time_to_clean_s");
+    assert!(why.starts_with("8 groups recover by the log") && why.contains("there is one report"), "{why}");
+    let (_, words) = answered(both(300, 300), TWO);
+    assert!(words.contains("no time until all groups are clean") && !words.contains("clean in"), "{words}");
+    // A flag stops them.
+    let stopped = |report: &mut Json| report["osdmap"]["flags"] = "sortbitwise,norecover".into();
+    let change = |bytes: Vec<u8>| {
+        let mut report: Json = serde_json::from_slice(&bytes).unwrap();
+        stopped(&mut report);
+        report.to_string().into_bytes()
+    };
+    let files = with(&[("one", change(by_log(2, 900, 12))), ("two", change(by_log(3, 300, 8)))]);
+    let (_, words) = answered(files, TWO);
+    assert!(!words.contains("clean in"), "{words}");
+}
+
 fn time(of: usize) -> String {
     let text = report(of, |_| ());
     let report: Json = serde_json::from_slice(&text).unwrap();
@@ -187,6 +235,7 @@ fn a_clean_cluster_has_nothing_to_wait_for() {
     let (seen, words) = alone(|report| {
         states(report, &[("active+clean", 33)]);
         report["osdmap"]["pg_temp"] = json!([]);
+        report["num_pg_by_osd"] = json!([]);
         degraded(report, 0);
         report["num_pg_by_osd"] = json!([]);
     });
@@ -201,6 +250,7 @@ fn a_clean_cluster_has_nothing_to_wait_for() {
     let (seen, words) = alone(|report| {
         states(report, &[("active+clean", 32), ("peering", 1)]);
         report["osdmap"]["pg_temp"] = json!([]);
+        report["num_pg_by_osd"] = json!([]);
         degraded(report, 0);
         report["num_pg_by_osd"] = json!([]);
     });
