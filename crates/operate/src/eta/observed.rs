@@ -187,8 +187,9 @@ impl Seen {
     pub(super) fn clean_range(&self, end: usize) -> Value {
         let clean = self.clean()?;
         if let Some(by_log) = self.by_log() {
-            let time = by_log?[1 + end] + LAST_PEERS_S;
-            return Ok(if end == 1 { time + LAG_S } else { time });
+            // Its groups need not peer once more.
+            let time = by_log?[1 + end];
+            return Ok(if end == 1 { time + LAST_PEERS_S + LAG_S } else { time });
         }
         let of_model = match self.times.scale {
             _ if !self.remaining.moves => [0.0, clean][end],
