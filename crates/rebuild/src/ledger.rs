@@ -152,6 +152,8 @@ pub struct Ledger<'a> {
 /// A record with fewer parts than it should have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Short {
+    /// Its number.
+    pub record: usize,
     /// The devices that hold one each and answer.
     pub devices: Vec<DeviceId>,
     /// How many there should be, and how many a read takes.
@@ -367,6 +369,7 @@ impl<'a> Ledger<'a> {
             let holders = &self.holders[self.places(record)];
             let (live, bytes) = (holders.iter().filter(answers).count(), self.affected.bytes_of(record));
             (live < holders.len() && bytes > 0).then(|| Short {
+                record,
                 devices: holders.iter().filter(answers).copied().collect(),
                 redundancy: self.affected.kind(record).redundancy,
                 bytes,

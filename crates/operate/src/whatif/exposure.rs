@@ -49,12 +49,13 @@ pub struct Exposure {
 const YEAR_S: f64 = 31_557_600.0;
 
 impl Exposure {
-    /// Of the groups that lack something at each moment, the worst. Of groups that lack nothing, `whole`, the
+    /// Of the groups that lack something at each moment, the worst: of those `waiting`, which take no writes,
+    /// devices that are down have the data, so that no further failure loses them. Of groups that lack nothing, `whole`, the
     /// devices and the number of shards that a read takes tell which host or device has too many. Times
     /// count from `start` before the first moment.
     #[must_use]
     pub fn of(
-        short: &[(SimTime, Vec<Short>)],
+        (short, waiting): (&[(SimTime, Vec<Short>)], &BTreeSet<usize>),
         start: SimSpan,
         whole: impl Iterator<Item = (Vec<DeviceId>, u32)>,
         (hardware, failing): (&Hardware, &[bool]),
@@ -73,7 +74,7 @@ impl Exposure {
         let none = (SimTime::ZERO, Vec::new());
         for (at, short) in short.iter().chain(short.is_empty().then_some(&none)) {
             let at = if *at == SimTime::ZERO { *at } else { at.saturating_add(start) };
-            let found = Exposure::at(at.as_secs_f64(), short, &always, hardware);
+            let found = Exposure::at(at.as_secs_f64(), (short, waiting), &always, hardware);
             moments.push((found.at_s, found.devices.len() as u64, found.pairs));
             let is_away = |one: &&Short| one.devices.len() < one.redundancy.data as usize;
             away_groups = away_groups.max(short.iter().filter(is_away).count() as u64);
@@ -87,15 +88,23 @@ impl Exposure {
     }
 
     /// The state at one moment.
-    fn at(at_s: f64, short: &[Short], always: &Critical, hardware: &Hardware) -> Exposure {
+    fn at(
+        at_s: f64,
+        (short, waiting): (&[Short], &BTreeSet<usize>),
+        always: &Critical,
+        hardware: &Hardware,
+    ) -> Exposure {
         let mut found = Exposure { at_s, ..Exposure::default() };
         let (mut critical, mut pairs) = (always.clone(), BTreeSet::new());
-        for Short { devices: live, redundancy, bytes } in short {
+        for Short { record, devices: live, redundancy, bytes } in short {
             let data = redundancy.data as usize;
             if live.len() < data {
                 continue;
             }
-            critical.add(live, data, hardware);
+            let waits = waiting.contains(record);
+            if !waits {
+                critical.add(live, data, hardware);
+            }
             let bytes = bytes.saturating_mul(u64::from(redundancy.data));
             match live.len() - data {
                 0 => {
@@ -105,7 +114,7 @@ impl Exposure {
                 1 => {
                     found.two_bytes += bytes;
                     found.two_groups += 1;
-                    for (at, first) in live.iter().enumerate() {
+                    for (at, first) in live.iter().enumerate().filter(|_| !waits) {
                         pairs.extend(live[at + 1..].iter().map(|second| ordered(*first, *second)));
                     }
                 }

@@ -8,6 +8,7 @@ use towtank_units::SimTime;
 
 use super::case::Ready;
 use super::exposure::{AtRisk, Exposure, Risk};
+use super::unavailable;
 
 /// What is at risk in a recovery in which something fails later; else it is the same whatever the order and
 /// the speed.
@@ -25,7 +26,8 @@ pub(super) fn of(ready: &Ready, recovered: &Recovered) -> Risk {
 pub(super) fn exposure(ready: &Ready, recovered: &Recovered) -> Exposure {
     let staged = &ready.staged;
     let machines = (&staged.hardware, &staged.failing[..]);
-    Exposure::of(&recovered.short, ready.start, ready.real.groups.whole(), machines)
+    let waiting = unavailable::waiting(ready);
+    Exposure::of((&recovered.short, &waiting), ready.start, ready.real.groups.whole(), machines)
 }
 
 /// Until no record that lacked a copy or shard is left with at most this many to spare.

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
+use towtank_rebuild::affected::Affected;
 use towtank_rebuild::plan::{DeviceId, NOWHERE};
 use towtank_rebuild::recovery::{Recovered, Recovery};
 use towtank_report::human;
@@ -31,22 +32,74 @@ pub struct Unavailable {
     pub lost_empty: u64,
 }
 
+/// What holds no data any more in the end, as far as it is down.
+struct Gone<'a> {
+    ready: &'a Ready,
+    /// What is down.
+    down: BTreeSet<DeviceId>,
+    /// What of it is removed.
+    removed: BTreeSet<DeviceId>,
+}
+
+impl Gone<'_> {
+    fn of(ready: &Ready) -> Gone<'_> {
+        let down: BTreeSet<DeviceId> = ready.real.groups.down().into_iter().collect();
+        // What is down and removed takes its data with it; what serves leaves when it is empty.
+        let removed = down.iter().copied().filter(|device| ready.real.groups.is_removed(*device)).collect();
+        Gone { ready, down, removed }
+    }
+
+    /// Whether a device fails and does not come back with its data, or is removed.
+    fn has(&self, device: DeviceId) -> bool {
+        let fails = self.ready.staged.failing[device.index()];
+        fails && !self.ready.added.back_with_data.contains(&device) || self.removed.contains(&device)
+    }
+
+    /// Whether nothing of what is down comes back.
+    fn has_all(&self) -> bool {
+        let any = self.ready.fails || !self.ready.staged.struck.is_empty() || !self.removed.is_empty();
+        any && self.down.iter().all(|device| self.has(*device))
+    }
+}
+
+/// Whether a group takes writes at the beginning, so that what is down may be old, and counts for nothing. Of
+/// one that does not, any device that is down may hold what it was last written.
+fn takes_writes(affected: &Affected, record: usize) -> bool {
+    let kind = affected.kind(record);
+    let held = &affected.list(record)[..kind.redundancy.width as usize];
+    let held = held.iter().filter(|device| **device != NOWHERE).count();
+    held >= kind.redundancy.data.max(kind.min_size) as usize
+}
+
+/// Groups whose data are on devices that are down and may come back: too few copies or shards of them are
+/// not a loss.
+pub(super) fn waiting(ready: &Ready) -> BTreeSet<usize> {
+    let affected = &ready.staged.affected;
+    let gone = Gone::of(ready);
+    if gone.down.is_empty() || gone.has_all() {
+        return BTreeSet::new();
+    }
+    let [lost, incomplete] = unsure(ready);
+    let waits = |record: &usize| {
+        let name = affected.name(*record).0;
+        !takes_writes(affected, *record) && !lost.contains(&name) && !incomplete.contains(&name)
+    };
+    (0..affected.records()).filter(waits).collect()
+}
+
+/// Groups with unfound objects, and those that are `incomplete`.
+fn unsure(ready: &Ready) -> [BTreeSet<u64>; 2] {
+    let groups = &ready.real.groups;
+    [groups.stated(|stated| stated.lost), groups.stated(|stated| stated.incomplete)]
+}
+
 impl Unavailable {
     /// Counts them, with all devices gone that fail and do not come back with their data.
     fn of(ready: &Ready) -> Unavailable {
-        let staged = &ready.staged;
-        let (affected, hardware) = (&staged.affected, &staged.hardware);
-        let down: BTreeSet<DeviceId> = ready.real.groups.down().into_iter().collect();
-        // What is down and removed takes its data with it; what serves leaves when it is empty.
-        let removed: BTreeSet<DeviceId> =
-            down.iter().copied().filter(|device| ready.real.groups.is_removed(*device)).collect();
-        let gone = |device: DeviceId| {
-            let fails = staged.failing[device.index()] && !ready.added.back_with_data.contains(&device);
-            fails || removed.contains(&device)
-        };
-        // Of what is down, nothing comes back.
-        let all_gone = (ready.fails || !staged.struck.is_empty() || !removed.is_empty())
-            && down.iter().all(|device| gone(*device));
+        let (affected, hardware) = (&ready.staged.affected, &ready.staged.hardware);
+        let gone_by = Gone::of(ready);
+        let gone = |device: DeviceId| gone_by.has(device);
+        let (down, all_gone) = (&gone_by.down, gone_by.has_all());
         let mut found = Unavailable::default();
         let list = |record: usize| {
             let width = affected.kind(record).redundancy.width as usize;
@@ -59,18 +112,14 @@ impl Unavailable {
         let is_unread = |record: &usize| count(*record, &|device| !gone(device)) < needs(*record);
         let unread: Vec<usize> = (0..affected.records()).filter(is_unread).collect();
         let Some(homes) = affected.homes.as_ref().filter(|_| !unread.is_empty()) else { return found };
-        let lost = ready.real.groups.stated(|stated| stated.lost);
-        let incomplete = ready.real.groups.stated(|stated| stated.incomplete);
+        let [lost, incomplete] = unsure(ready);
         let none = vec![false; hardware.devices() as usize];
         // No change of the map: where the groups belong now, if all devices are up.
         let mut homes = homes.with_out(usize::MAX, &none);
         let mut holders: BTreeSet<DeviceId> = BTreeSet::new();
         for record in unread {
             let objects = affected.objects_of(record);
-            // A group that is served now takes writes, or was whole without what is down: what is down may be
-            // old, and counts for nothing. Of one that is not served, any device that is down may hold the
-            // rest.
-            let is_served = count(record, &|_| true) >= needs(record);
+            let is_served = takes_writes(affected, record);
             if !is_served && incomplete.contains(&affected.name(record).0) {
                 found.incomplete += 1;
                 found.incomplete_objects += objects;

@@ -195,7 +195,7 @@ impl Judge<'_> {
         self.safe_is_said(prefix[0], facts.below.sure > 0, "groups are below min_size");
         self.safe_is_said(prefix[1], facts.unread.sure > 0, "groups cannot be read");
         self.safe_is_said(prefix[2], facts.unknown > 0, "the state of groups is not known");
-        let single = facts.last.sure > 0 && !facts.next.is_empty();
+        let single = facts.last.sure > 0 && !facts.next.devices.is_empty();
         self.safe_is_said(prefix[3], single, "one more device would lose data");
         let verdict = self.said.verdict;
         let because = self.said.because.clone();
@@ -471,10 +471,7 @@ pub(super) fn failed(cluster: &Cluster, devices: &[i32], said: &Said) -> Broken 
         if at_rest { "failed: groups below min_size" } else { "failed: groups below min_size in a recovery" };
     judge.below([law, "failed: groups without objects below min_size"]);
     if cluster.counts_objects {
-        // What devices that are down hold may be found again, so it counts as lost or not.
-        let Count { sure, perhaps } = facts.lost_objects;
-        let perhaps = perhaps + facts.unread_objects.sure.saturating_sub(sure);
-        judge.counts("failed: lost objects", "lost_objects", Count { sure, perhaps });
+        judge.counts("failed: lost objects", "lost_objects", facts.lost_objects);
     } else {
         let holds = facts.lost_objects.sure == 0 || said.value("lost_objects") != Some(0.0);
         judge.law("failed: objects that are not counted are not 0", holds, || "lost_objects is 0".to_owned());
@@ -486,9 +483,12 @@ pub(super) fn failed(cluster: &Cluster, devices: &[i32], said: &Said) -> Broken 
     judge.counts("failed: bytes with one copy", "one_copy_bytes", facts.last_bytes);
     judge.counts("failed: bytes with two copies", "two_copies_bytes", facts.second_bytes);
     if facts.unknown + facts.behind == 0 {
-        let [osds, hosts] = [facts.next.len(), facts.next_hosts.len()].map(|len| len as u64);
-        judge.counts("failed: devices critical", "devices_critical", Count { sure: osds, perhaps: 0 });
-        judge.counts("failed: hosts critical", "hosts_critical", Count { sure: hosts, perhaps: 0 });
+        let (sure, perhaps) = (&facts.next, &facts.perhaps_next);
+        let count = |sure: usize, more: usize| Count { sure: sure as u64, perhaps: more as u64 };
+        let osds = count(sure.devices.len(), perhaps.devices.difference(&sure.devices).count());
+        let hosts = count(sure.hosts.len(), perhaps.hosts.difference(&sure.hosts).count());
+        judge.counts("failed: devices critical", "devices_critical", osds);
+        judge.counts("failed: hosts critical", "hosts_critical", hosts);
     }
     judge.verdict([
         "failed: not safe while below min_size",

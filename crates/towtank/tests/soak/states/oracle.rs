@@ -1,6 +1,8 @@
 //! What is true of a drawn cluster, counted from the definition on its own record of who holds what. Nothing
 //! is simulated, and no code is shared with the study.
 
+use std::collections::BTreeSet;
+
 use super::cluster::{Cluster, Group, NONE, Shown};
 
 /// Copies or shards of a group that are not where they belong.
@@ -88,6 +90,15 @@ impl Count {
     }
 }
 
+/// What would lose data by itself if it failed next.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Next {
+    /// Each device.
+    pub(super) devices: BTreeSet<i32>,
+    /// Each host as a whole.
+    pub(super) hosts: BTreeSet<usize>,
+}
+
 /// The state of a cluster, now or just after devices have failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Facts {
@@ -117,10 +128,10 @@ pub(super) struct Facts {
     pub(super) last_bytes: Count,
     /// Bytes of objects of groups that lack something and have one device more than they need.
     pub(super) second_bytes: Count,
-    /// Each device whose failure would lose data next.
-    pub(super) next: Vec<i32>,
-    /// Each host whose failure as a whole would.
-    pub(super) next_hosts: Vec<usize>,
+    /// What would lose data next.
+    pub(super) next: Next,
+    /// The same of groups that take no writes: the exports do not say what else is down holds of them.
+    pub(super) perhaps_next: Next,
     /// Bytes to copy until all groups are where the map puts them.
     pub(super) missing_bytes: u64,
     pub(super) misplaced_bytes: u64,
@@ -143,10 +154,6 @@ pub(super) fn facts(cluster: &Cluster, failed: &[i32]) -> Facts {
     for group in &cluster.groups {
         count(cluster, group, failed, &mut facts);
     }
-    facts.next.sort_unstable();
-    facts.next.dedup();
-    facts.next_hosts.sort_unstable();
-    facts.next_hosts.dedup();
     facts
 }
 
@@ -173,20 +180,24 @@ fn count(cluster: &Cluster, group: &Group, failed: &[i32], facts: &mut Facts) {
     let open = gone && !before;
     facts.undecided += u64::from(known && open);
     let lost = lost && !open;
-    facts.lost_objects.add(clear && lost && !before, !clear || before || open, group.objects);
+    // A group that took no writes waits for what is down, of which the exports do not say what it holds.
+    let paused = cluster.live(group).len() < least.max(data);
+    let sure = clear && lost && !before && !paused;
+    facts.lost_objects.add(sure, !clear || before || open || (paused && lost), group.objects);
     facts.unread.add(clear && unread, !clear, 1);
     facts.unread_objects.add(clear && unread, !clear, group.objects);
     facts.unknown += u64::from(!known);
     facts.behind += u64::from(known && group.behind);
-    let falls = |osd: &i32| left.iter().filter(|other| *other != osd).count() < data;
+    let falls = |osd: &i32| left.iter().filter(|other| *other != osd).count() + asleep < data;
     facts.last.add(clear && !unread && left.iter().any(falls), !clear, 1);
     facts.last_bytes.add(clear && left.len() == data, !clear, group.bytes);
     let second = left.len() == data + 1 && left.len() < width;
     facts.second_bytes.add(clear && second, !clear, group.bytes);
     if clear && !unread && group.objects > 0 {
-        facts.next.extend(left.iter().filter(|osd| falls(osd)));
-        facts.next_hosts.extend((0..cluster.hosts.len()).filter(|host| {
-            left.iter().filter(|osd| !cluster.hosts[*host].osds.contains(osd)).count() < data
+        let next = if paused { &mut facts.perhaps_next } else { &mut facts.next };
+        next.devices.extend(left.iter().filter(|osd| falls(osd)));
+        next.hosts.extend((0..cluster.hosts.len()).filter(|host| {
+            left.iter().filter(|osd| !cluster.hosts[*host].osds.contains(osd)).count() + asleep < data
         }));
     }
     let hit = group.objects > 0 && cluster.live(group).iter().any(|osd| failed.contains(osd));

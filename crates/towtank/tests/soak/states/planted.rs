@@ -69,8 +69,8 @@ fn sound(cluster: &Cluster, asked: &Asked) -> Said {
         facts.last_bytes.sure,
         facts.second_bytes.sure,
         laws::only_misplaced(cluster).sure,
-        facts.next.len() as u64,
-        facts.next_hosts.len() as u64,
+        facts.next.devices.len() as u64,
+        facts.next.hosts.len() as u64,
         facts.hit.sure,
         facts.hit_objects.sure,
     ];
