@@ -188,6 +188,12 @@ impl Cluster {
     /// (`mon_osd_down_out_subtree_limit` is `rack`). False if the map has no racks.
     #[must_use]
     pub fn in_dead_rack(&self, device: ItemId, down: &BTreeSet<ItemId>) -> bool {
+        self.in_rack_without(device, |item| !down.contains(&item) && self.serves(item))
+    }
+
+    /// Whether a device lies in a bucket of at least the level of a rack in which nothing is up.
+    #[must_use]
+    pub fn in_rack_without(&self, device: ItemId, is_up: impl Fn(ItemId) -> bool) -> bool {
         let map = &self.map;
         let Some(rack) = map.type_id("rack") else { return false };
         let parents = parents(map);
@@ -196,7 +202,7 @@ impl Cluster {
             while let Some(item) = open.pop() {
                 match map.bucket(item) {
                     Some(bucket) => open.extend(&bucket.items),
-                    None if item >= 0 && !down.contains(&item) && self.serves(item) => return false,
+                    None if item >= 0 && is_up(item) => return false,
                     None => {}
                 }
             }

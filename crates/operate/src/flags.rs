@@ -258,6 +258,10 @@ fn needless(flagged: &Flagged, sets: bool, flags: &BTreeSet<Flagged>) -> Wrong {
     let elsewhere = flags.iter().find(|own| own.flag == flagged.flag && own.scope != flagged.scope);
     let hint = match elsewhere.filter(|_| !sets) {
         Some(own) => format!("{} is set: --unset-flag {}", own.in_words(), own.written()),
+        None if !sets && flagged.flag == "noout" => {
+            "leave it out; `--noout` holds for the whole time, and --set-flag noout for a part of it"
+                .to_owned()
+        }
         None => "leave it out".to_owned(),
     };
     (message, hint)

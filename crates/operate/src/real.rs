@@ -360,15 +360,22 @@ impl Ready {
                      failure"
                 )));
             }
-            if struck.rack && !self.settings.noout && !self.settings.rack_out {
-                warnings.push(Warning::danger(format!(
-                    "{}: a whole rack is down then, which Ceph does not mark out by itself (`mon_osd_down_out_subtree_limit`); \
-                     rack_out = true shows what happens if an operator does",
-                    struck.name
-                )));
-            }
         }
         warnings
+    }
+
+    /// Failures of whole racks, which the monitors do not mark out.
+    pub(crate) fn warnings_about_racks(&self, struck: &[Struck]) -> Vec<Warning> {
+        let applies = !self.settings.noout && !self.settings.rack_out;
+        let stays = struck.iter().filter(|struck| applies && struck.rack && !struck.noout);
+        let of = |struck: &Struck| {
+            Warning::danger(format!(
+                "{}: a whole rack is down then, which Ceph does not mark out by itself (`mon_osd_down_out_subtree_limit`); \
+                 rack_out = true shows what happens if an operator does",
+                struck.name
+            ))
+        };
+        stays.map(of).collect()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use towtank_study::Measure;
 
-const TITLES: [(&str, &str); 19] = [
+const TITLES: [(&str, &str); 20] = [
     ("upmaps_dropped", "Explicit mappings that the monitors drop"),
     ("primaries_changed", "Groups with another primary"),
     ("groups_affected", "Groups with data on what fails"),
@@ -11,6 +11,7 @@ const TITLES: [(&str, &str); 19] = [
     ("devices_critical", "Devices that would lose data by themselves"),
     ("hosts_critical", "Hosts that would lose data by themselves"),
     ("groups_below_min_size", "Groups with too few devices for writes in the end"),
+    ("groups_on_old_devices", "Groups that take writes only while their old devices stay up"),
     ("groups_short", "Groups with too few devices in the end"),
     ("groups_short_now", "Groups with too few devices now"),
     ("groups_homeless", "Groups without a device in the end"),

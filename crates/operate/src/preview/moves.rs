@@ -168,12 +168,16 @@ impl Moves {
                 let units = (0..).zip(units).zip(sources).zip(now).zip(then);
                 for ((((at, &(unit, bytes)), source), now), then) in units {
                     let anyway = anyway.as_ref().map_or(&now, |anyway: &Vec<GroupPlacement>| &anyway[at]);
+                    let group = &old.groups[source as usize];
+                    let held = group.acting.as_ref().unwrap_or(&now.acting.devices);
+                    let stay_up = held.iter().map(|id| case.after.serves(*id)).collect();
                     tally.add(Unit {
+                        stay_up,
                         anyway: anyway.up.devices.clone(),
                         id: PgId { pool: old.placed.id, seed: source },
                         pool: &old.placed,
                         min_size: old.min_size,
-                        group: &old.groups[source as usize],
+                        group,
                         now,
                         then,
                         shard: bytes.div_ceil(u64::from(old.data_shards)),
@@ -232,6 +236,21 @@ struct Unit<'a> {
     whole: bool,
     /// Whether the map has a temporary mapping for it.
     is_temporary: bool,
+    /// Devices of it that are up in the end, by the place where they serve it now.
+    stay_up: Vec<bool>,
+}
+
+/// Places of a group that the map leaves empty, and that the devices fill which serve it now and stay up.
+fn kept_places((held, target): (&[ItemId], &[ItemId]), unit: &Unit<'_>) -> u64 {
+    let is_empty = |at: usize| target.get(at).is_none_or(|id| *id == NONE);
+    let stays = |at: usize| held[at] != NONE && unit.stay_up[at];
+    let free =
+        u64::from(unit.pool.size).saturating_sub(target.iter().filter(|id| **id != NONE).count() as u64);
+    let all = 0..held.len();
+    match unit.pool.kind {
+        RuleKind::Erasure => all.filter(|at| is_empty(*at) && stays(*at)).count() as u64,
+        _ => (all.filter(|at| stays(*at) && !target.contains(&held[*at])).count() as u64).min(free),
+    }
 }
 
 struct Tally {
@@ -306,10 +325,13 @@ impl Tally {
         moves.primaries_changed +=
             u64::from(unit.then.up.primary.is_some() && unit.then.up.primary != primary);
         moves.groups_short += u64::from(count(target) < u64::from(unit.pool.size));
-        moves.groups_homeless += u64::from(count(target) == 0);
+        // A device that is up goes on to serve what the map has no other place for.
+        let served = count(target) + kept_places((held, target), &unit);
+        moves.groups_homeless += u64::from(served == 0);
         let safety = &mut moves.safety;
         let below = |devices: u64| unit.min_size.is_some_and(|least| devices < u64::from(least));
-        safety.below_min_size += u64::from(below(count(target)));
+        safety.below_min_size += u64::from(below(served));
+        safety.on_old_devices += u64::from(below(count(target)) && !below(served));
         if unit.first {
             safety.min_size_unknown += u64::from(unit.min_size.is_none());
             // For a group whose state nobody knows, the location by the map is only an assumption, so it does

@@ -139,6 +139,13 @@ fn of_groups() -> Vec<Row> {
             |seen| seen.below_min_size(),
         ),
         Row::new(
+            "groups_on_old_devices",
+            "groups",
+            "placement groups with fewer devices than `min_size` by the map, which take writes only while the devices \
+             that hold them now stay up",
+            |seen| Ok(seen.moves.safety.on_old_devices as f64),
+        ),
+        Row::new(
             "groups_short_now",
             "groups",
             "placement groups that are on fewer devices than required now",

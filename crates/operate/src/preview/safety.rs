@@ -14,8 +14,13 @@ pub struct Safety {
     pub short_now: u64,
     /// Groups that are on fewer devices than `min_size` now.
     pub below_min_size_now: u64,
-    /// Groups that are on fewer devices than `min_size` after the change.
+    /// Groups that are on fewer devices than `min_size` after the change, those that the map leaves where they are
+    /// included.
     pub below_min_size: u64,
+    /// Groups that have enough devices for writes only with those that hold them now and that the map takes
+    /// them from.
+    #[serde(default)]
+    pub on_old_devices: u64,
     /// Groups of pools whose `min_size` is not in the dump.
     pub min_size_unknown: u64,
     /// Groups that take no writes while the host is down whose failure stops most, now.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use towtank_ceph::item_name;
+use towtank_ceph::{device_list, item_name};
 use towtank_placement::crush::ItemId;
 use towtank_rebuild::failures::{Stricken, Struck, Word, struck_again};
 use towtank_rebuild::plan::DeviceId;
@@ -163,8 +163,12 @@ pub(super) fn strike(
         let due = waiting.of(down_for).into_iter().fold(at, SimSpan::saturating_add);
         let (kept, given_up): (Vec<DeviceId>, Vec<DeviceId>) =
             devices.into_iter().partition(|device| flags.of_device("noout", osd(device), due));
-        let of =
-            move |(devices, noout)| Struck { at, devices, name: name.clone(), rack: false, noout, down_for };
+        let is_parted = !given_up.is_empty() && !kept.is_empty();
+        let of = move |(devices, noout): (Vec<DeviceId>, bool)| {
+            let osds: Vec<ItemId> = devices.iter().map(osd).collect();
+            let name = if is_parted { device_list(&osds) } else { name.clone() };
+            Struck { at, devices, name, rack: false, noout, down_for }
+        };
         [(given_up, false), (kept, true)].into_iter().filter(|(devices, _)| !devices.is_empty()).map(of)
     };
     let mut struck: Vec<Struck> = failures.iter().flat_map(strike).collect();

@@ -505,10 +505,10 @@ fn of_groups_now(view: &View<'_>) -> Option<String> {
 
 /// An upper estimate of a probability: `at most 1 in 2,400`. Where something is exposed, it is never 0.
 fn small(share: f64, exposed: bool) -> String {
-    if !exposed {
-        format!("at most {:.0} %", 100.0 * share)
-    } else if share < 1e-9 {
+    if share < 1e-9 {
         "below 1 in 1,000,000,000".to_owned()
+    } else if !exposed {
+        format!("at most {:.0} %", 100.0 * share)
     } else if share < 0.1 {
         // Two digits: it is an estimate, and an upper one.
         format!("at most {}", human::odds(share))
@@ -617,7 +617,8 @@ mod tests {
 
     #[test]
     fn small_shares_are_shown_as_one_in_so_many() {
-        assert_eq!(small(0.0, false), "at most 0 %");
+        assert_eq!(small(0.0, false), "below 1 in 1,000,000,000");
+        assert_eq!(small(0.25, false), "at most 25 %");
         assert_eq!(small(0.001, true), "at most 1 in 1,000");
         assert_eq!(small(0.000_41, true), "at most 1 in 2,400");
         assert_eq!(small(0.5, true), "at most 50 %");

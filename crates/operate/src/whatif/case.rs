@@ -54,6 +54,8 @@ pub struct Ready {
     pub down: DownAndIn,
     /// Devices that fail and stay in, since too few others are in.
     pub(super) kept: BTreeSet<ItemId>,
+    /// Devices that fail and are out before the monitors would mark them out.
+    pub(super) was_out: BTreeSet<ItemId>,
     /// What the manager changes in steps.
     pub(super) way: Option<Way>,
     /// The changes in words, in order of time.
@@ -80,16 +82,19 @@ impl Ready {
         let (learned, starts) = calibrated::load(&scenario, draft)?;
         let (mut joined, flags) = loaded(&scenario, &asked, draft)?;
         let mut words: Vec<Told> = asked.fail.iter().map(|change| change.told("fails")).collect();
+        let of_dead_racks = of_dead_racks(&joined.cluster);
         replace(&mut joined.cluster, &asked, draft, &mut words)?;
         let start = joined.cluster.clone();
         let limits = FillLimits::of(&joined.osd_dump);
         let mut warnings = Vec::new();
         let targets = Targets::of(&start, &joined.osd_dump, &asked, &mut warnings);
         let splits = targets.not_known();
-        let begins = Begins { start: &start, goes_on: targets.reached, down_for: &joined.down_for };
+        let begins =
+            Begins { start: &start, goes_on: targets.reached, down_for: &joined.down_for, of_dead_racks };
         let course =
             stages::stages((&asked, &flags), (&scenario, draft), &begins, &mut words, &mut warnings)?;
-        let Stages { times, mut after, upmaps_dropped, down, left_alone, by_user, kept, late } = course;
+        let Stages { times, mut after, upmaps_dropped, down, left_alone, by_user, kept, late, was_out } =
+            course;
         let mut disks = vec![classed(&start, &joined, &scenario)];
         disks.extend(after.iter().map(|cluster| classed(cluster, &joined, &scenario)));
         let end = after.last().expect("there is a stage at the beginning").clone();
@@ -115,6 +120,7 @@ impl Ready {
         let mut staged =
             real.staged(&RunContext::alone(Seed(0), 0)).expect("nobody stops a context of its own");
         keep_in(&mut staged.struck, &(&kept | &late), &real);
+        staged.warnings.extend(real.warnings_about_racks(&staged.struck));
         words.extend(returns_and_flags(&asked));
         words.sort_by_key(|told| told.at);
         let starts = starts.when(!words.is_empty());
@@ -140,7 +146,7 @@ impl Ready {
         };
         let (lasts, start, told) = (asked.lasts(), added.start, words);
         let fails = !asked.fail.is_empty() || !asked.replace.is_empty();
-        Ok(Ready { scenario, case, real, staged, added, fails, lasts, start, down, kept, way, told })
+        Ok(Ready { scenario, case, real, staged, added, fails, lasts, start, down, kept, was_out, way, told })
     }
 
     /// Whether anything is asked for.
@@ -181,17 +187,26 @@ fn loaded(scenario: &Scenario, asked: &Asked, draft: &Draft) -> Result<(Joined, 
     Ok((joined, flags))
 }
 
+/// What is down and in, of racks that are down as a whole.
+fn of_dead_racks(cluster: &Cluster) -> BTreeSet<ItemId> {
+    let waits = |device: &ItemId| cluster.device(*device).is_some_and(|own| !own.up && own.weight > 0);
+    let down = cluster.devices().into_iter().filter(waits);
+    down.filter(|device| cluster.in_dead_rack(*device, &BTreeSet::new())).collect()
+}
+
 /// What fails and stays in, since too few other devices are in, is a failure by itself.
 fn keep_in(struck: &mut Vec<Struck>, kept: &BTreeSet<ItemId>, real: &real::Ready) {
     let osd = |device: &DeviceId| real.groups.machines.osds[device.index()];
     let part = |one: Struck| {
         let (stays, out): (Vec<DeviceId>, Vec<DeviceId>) =
             one.devices.iter().partition(|device| kept.contains(&osd(device)));
-        let names: Vec<ItemId> = stays.iter().map(osd).collect();
-        let name = if out.is_empty() { one.name.clone() } else { device_list(&names) };
-        let noout = one.noout || !stays.is_empty();
-        let apart = Struck { devices: stays, name, noout, ..one.clone() };
-        [Struck { devices: out, ..one }, apart].into_iter().filter(|one| !one.devices.is_empty())
+        let is_parted = !out.is_empty() && !stays.is_empty();
+        let part = |devices: Vec<DeviceId>, noout: bool| {
+            let osds: Vec<ItemId> = devices.iter().map(osd).collect();
+            let name = if is_parted { device_list(&osds) } else { one.name.clone() };
+            Struck { devices, name, noout: one.noout || noout, ..one.clone() }
+        };
+        [part(out, false), part(stays, true)].into_iter().filter(|one| !one.devices.is_empty())
     };
     *struck = std::mem::take(struck).into_iter().flat_map(part).collect();
 }
@@ -280,7 +295,12 @@ fn replace(
         let found = cluster.item(text).filter(|item| *item >= 0);
         let Some(osd) = found.filter(|osd| cluster.device(*osd).is_some()) else {
             let message = format!("`{key}` names \"{text}\", which is no device of the osd dump");
-            return Err(draft.problem(key, message).hint("name a device, such as osd.3").into());
+            let name = text.split_once('=').map_or(text.as_str(), |(_, name)| name.trim());
+            let hint = match cluster.item(name).map(|bucket| cluster.devices_below(bucket)) {
+                Some(below) if !below.is_empty() => format!("name its devices: {}", device_list(&below)),
+                _ => "name a device, such as osd.3".to_owned(),
+            };
+            return Err(draft.problem(key, message).hint(hint).into());
         };
         if let Some(device) = cluster.device_mut(osd) {
             device.up = true;

@@ -41,21 +41,30 @@ pub struct Exposure {
     pub servers: Vec<String>,
     /// At each of these moments: when it is, and how many devices and pairs would lose data.
     pub moments: Vec<(f64, u64, u64)>,
-    /// The most groups of which fewer copies or shards are left at one of these moments than a read takes.
+    /// The most groups of which fewer copies or shards are left at one of these moments than a read takes, and
+    /// that are read again when devices have returned.
     pub away_groups: u64,
+}
+
+/// Groups, by their records, that count otherwise.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Apart {
+    /// Those that take no writes, whose data are on devices that are down: no further failure loses them.
+    pub waiting: BTreeSet<usize>,
+    /// Those that cannot be read at the beginning, or never again.
+    pub unread: BTreeSet<usize>,
 }
 
 /// A year of 365.25 days.
 const YEAR_S: f64 = 31_557_600.0;
 
 impl Exposure {
-    /// Of the groups that lack something at each moment, the worst: of those `waiting`, which take no writes,
-    /// devices that are down have the data, so that no further failure loses them. Of groups that lack nothing, `whole`, the
+    /// Of the groups that lack something at each moment, the worst. Of groups that lack nothing, `whole`, the
     /// devices and the number of shards that a read takes tell which host or device has too many. Times
     /// count from `start` before the first moment.
     #[must_use]
     pub fn of(
-        (short, waiting): (&[(SimTime, Vec<Short>)], &BTreeSet<usize>),
+        (short, apart): (&[(SimTime, Vec<Short>)], &Apart),
         start: SimSpan,
         whole: impl Iterator<Item = (Vec<DeviceId>, u32)>,
         (hardware, failing): (&Hardware, &[bool]),
@@ -74,9 +83,11 @@ impl Exposure {
         let none = (SimTime::ZERO, Vec::new());
         for (at, short) in short.iter().chain(short.is_empty().then_some(&none)) {
             let at = if *at == SimTime::ZERO { *at } else { at.saturating_add(start) };
-            let found = Exposure::at(at.as_secs_f64(), (short, waiting), &always, hardware);
+            let found = Exposure::at(at.as_secs_f64(), (short, &apart.waiting), &always, hardware);
             moments.push((found.at_s, found.devices.len() as u64, found.pairs));
-            let is_away = |one: &&Short| one.devices.len() < one.redundancy.data as usize;
+            let is_away = |one: &&Short| {
+                one.devices.len() < one.redundancy.data as usize && !apart.unread.contains(&one.record)
+            };
             away_groups = away_groups.max(short.iter().filter(is_away).count() as u64);
             let how_bad =
                 |one: &Exposure| (one.one_bytes, one.devices.len(), one.two_bytes, one.servers.len());

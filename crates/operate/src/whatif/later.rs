@@ -210,7 +210,10 @@ fn returns<'a>(
         };
         if let Some(device) = devices.iter().find(|device| !fails_before(device)) {
             let message = format!("{} has not failed before {}", name(device), change.at);
-            let hint = format!("say when it fails: --fail {}", change.text);
+            let hint = format!(
+                "say when it fails or is taken out of its host, before {}: --fail {}@TIME",
+                change.at, change.text
+            );
             problems.push(change.problem(draft, &message).hint(hint));
         }
         let again = devices.iter().find(|device| found.iter().any(|(_, earlier)| earlier.contains(device)));

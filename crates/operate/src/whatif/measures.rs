@@ -248,6 +248,13 @@ fn of_groups() -> Vec<Row> {
             },
         ),
         Row::new(
+            "groups_on_old_devices",
+            "groups",
+            "placement groups with fewer devices than `min_size` by the map, which take writes only while the devices \
+             that hold them now stay up",
+            |seen| Ok(seen.moves.safety.on_old_devices as f64),
+        ),
+        Row::new(
             "below_min_size",
             "groups",
             "maximum number of placement groups that accepted no writes at the same time",

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use towtank_rebuild::failures::Struck;
+use towtank_rebuild::plan::DeviceId;
 use towtank_rebuild::recovery::Recovery;
 use towtank_report::Step;
 use towtank_units::{SimSpan, SimTime};
@@ -25,6 +26,8 @@ pub(super) fn all(ready: &Ready, recovery: &Recovery<'_>) -> Vec<Noticed> {
     let seconds = |at: SimTime| ready.start.as_secs_f64() + at.as_secs_f64();
     let of = |struck: &Struck| {
         let (down, out) = recovery.moments_of(struck);
+        let osd = |device: &DeviceId| ready.real.groups.machines.osds[device.index()];
+        let was_out = struck.devices.iter().all(|device| ready.was_out.contains(&osd(device)));
         let is_back = |until: SimTime| {
             let back = |device| returns.iter().any(|back| back.at <= until && back.devices.contains(device));
             struck.devices.iter().all(back)
@@ -32,7 +35,7 @@ pub(super) fn all(ready: &Ready, recovery: &Recovery<'_>) -> Vec<Noticed> {
         // Before objects move onto other devices, groups peer.
         let peering = ready.real.waiting().peering;
         let out = out
-            .filter(|out| !is_back(*out))
+            .filter(|out| !is_back(*out) && !was_out)
             .map(|out| SimTime::ZERO.saturating_add(out.since(SimTime::ZERO).saturating_sub(peering)));
         Noticed {
             name: struck.name.clone(),

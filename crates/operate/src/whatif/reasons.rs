@@ -73,15 +73,11 @@ fn of(view: &View<'_>) -> Vec<String> {
 /// Groups that no device can serve for a while, since too few of theirs are there, and whose data return.
 fn away(view: &View<'_>) -> Option<String> {
     let groups = view.kept.exposure.away_groups;
-    let known = view.kept.observed.unavailable.groups + view.kept.moves.states.inactive;
-    if groups == 0 || known > 0 || view.some("lost_objects") {
-        return None;
-    }
     let verb = [
         "group has too few copies or shards left to be read",
         "groups have too few copies or shards left to be read",
     ];
-    Some(format!("{} until devices return", human::plural(groups as f64, verb)))
+    (groups > 0).then(|| format!("{} until devices return", human::plural(groups as f64, verb)))
 }
 
 /// Devices that have more shards of a whole group than it can spare.

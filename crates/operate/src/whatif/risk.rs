@@ -7,7 +7,7 @@ use towtank_report::human;
 use towtank_units::SimTime;
 
 use super::case::Ready;
-use super::exposure::{AtRisk, Exposure, Risk};
+use super::exposure::{Apart, AtRisk, Exposure, Risk};
 use super::unavailable;
 
 /// What is at risk in a recovery in which something fails later; else it is the same whatever the order and
@@ -26,8 +26,8 @@ pub(super) fn of(ready: &Ready, recovered: &Recovered) -> Risk {
 pub(super) fn exposure(ready: &Ready, recovered: &Recovered) -> Exposure {
     let staged = &ready.staged;
     let machines = (&staged.hardware, &staged.failing[..]);
-    let waiting = unavailable::waiting(ready);
-    Exposure::of((&recovered.short, &waiting), ready.start, ready.real.groups.whole(), machines)
+    let apart = Apart { waiting: unavailable::waiting(ready), unread: unavailable::unread(ready) };
+    Exposure::of((&recovered.short, &apart), ready.start, ready.real.groups.whole(), machines)
 }
 
 /// Until no record that lacked a copy or shard is left with at most this many to spare.

@@ -50,6 +50,8 @@ pub(super) struct Stages {
     pub(super) kept: BTreeSet<ItemId>,
     /// Devices that fail and that a stage marks out, and not the recovery.
     pub(super) late: BTreeSet<ItemId>,
+    /// Devices that fail and are out before the monitors would mark them out.
+    pub(super) was_out: BTreeSet<ItemId>,
 }
 
 /// What becomes of devices that are down and in at the beginning.
@@ -125,6 +127,12 @@ struct SoFar {
     kept: BTreeSet<ItemId>,
     /// What has failed and was marked out after it had stayed in.
     late: BTreeSet<ItemId>,
+    /// What has failed and is out already when it would be marked out.
+    was_out: BTreeSet<ItemId>,
+    /// What is down and in, of racks that are down as a whole.
+    held: BTreeSet<ItemId>,
+    /// When what was held is marked out: its time begins anew when its rack is no more down as a whole.
+    freed: BTreeMap<ItemId, SimSpan>,
 }
 
 /// All that decides when a device is marked out.
@@ -215,11 +223,25 @@ impl Monitors<'_> {
 
     /// Whether a device is of a rack that is down as a whole, where that keeps it in.
     fn is_of_dead_rack(&self, cluster: &Cluster, device: ItemId, at: SimSpan) -> bool {
-        let is_down = |(failing, failed): &(&ItemId, &SimSpan)| {
-            failed.saturating_add(self.detection) <= at && !self.is_back(**failing, at)
-        };
-        let down: BTreeSet<ItemId> = self.fails.iter().filter(is_down).map(|(device, _)| *device).collect();
-        !self.rack_out && cluster.in_dead_rack(device, &down)
+        let failed =
+            |item| self.fails.get(&item).is_some_and(|failed| failed.saturating_add(self.detection) <= at);
+        let is_up = |item| self.is_back(item, at) || (!failed(item) && cluster.serves(item));
+        !self.rack_out && cluster.in_rack_without(device, is_up)
+    }
+
+    /// Whether a device is known to be down.
+    fn is_down(&self, device: ItemId, at: SimSpan) -> bool {
+        let was_down = self.start.device(device).is_some_and(|own| !own.up);
+        let fails = self.fails.get(&device).is_some_and(|failed| failed.saturating_add(self.detection) <= at);
+        (was_down || fails) && !self.is_back(device, at)
+    }
+
+    /// Whether the recovery takes a failure for one of a whole rack, which it never marks out.
+    fn is_struck_as_rack(&self, device: ItemId) -> bool {
+        let Some(failed) = self.fails.get(&device).filter(|_| !self.rack_out) else { return false };
+        let by_then = failed.saturating_add(self.down_out);
+        let known = self.fails.iter().filter(|(_, at)| **at <= by_then);
+        self.start.in_dead_rack(device, &known.map(|(device, _)| *device).collect())
     }
 
     fn is_back(&self, device: ItemId, at: SimSpan) -> bool {
@@ -256,6 +278,8 @@ pub(super) struct Begins<'a> {
     pub goes_on: Option<Cluster>,
     /// For how many seconds devices have been down, as far as it is known.
     pub down_for: &'a BTreeMap<ItemId, u64>,
+    /// What is down and in in the exports, of racks that are down as a whole.
+    pub of_dead_racks: BTreeSet<ItemId>,
 }
 
 /// The stages of a map.
@@ -265,12 +289,15 @@ pub(super) struct Begins<'a> {
 pub(super) fn stages(
     (asked, flags): (&Asked, &ClusterFlags),
     (scenario, draft): (&Scenario, &Draft),
-    Begins { start, goes_on, down_for }: &Begins<'_>,
+    Begins { start, goes_on, down_for, of_dead_racks }: &Begins<'_>,
     words: &mut Vec<Told>,
     warnings: &mut Vec<Warning>,
 ) -> Result<Stages, Problems> {
     let monitors = monitors(asked, flags, scenario, (start, down_for));
     let mut so_far = SoFar::default();
+    if !monitors.rack_out {
+        so_far.held.clone_from(of_dead_racks);
+    }
     let mut acts = acts(&monitors, &mut so_far.stay);
     let mut stages = Stages {
         times: Vec::new(),
@@ -281,11 +308,12 @@ pub(super) fn stages(
         by_user: Vec::new(),
         kept: BTreeSet::new(),
         late: BTreeSet::new(),
+        was_out: BTreeSet::new(),
     };
     let mut by_itself: Vec<ItemId> = Vec::new();
     let mut steps: BTreeMap<SimSpan, _> = asked.stages().into_iter().collect();
-    let times: BTreeSet<SimSpan> = steps.keys().chain(acts.keys()).copied().collect();
-    for at in times {
+    let mut times: BTreeSet<SimSpan> = steps.keys().chain(acts.keys()).copied().collect();
+    while let Some(at) = times.pop_first() {
         let before = stages.after.last().or(goes_on.as_ref()).unwrap_or(start);
         let by_user = steps.remove(&at);
         let mut then = match &by_user {
@@ -300,6 +328,13 @@ pub(super) fn stages(
             }
             None => before.clone(),
         };
+        for (device, due) in look_at_racks(&monitors, (&then, at), &mut so_far) {
+            times.insert(due);
+            acts.entry(due).or_default().out.insert(device);
+            times.extend(monitors.returns.get(&device).filter(|back| **back > due).inspect(|back| {
+                acts.entry(**back).or_default().back.insert(device);
+            }));
+        }
         let acts = acts.remove(&at).unwrap_or_default();
         let out = mark_out(&monitors, (&mut then, at), &acts, &mut so_far);
         let back = acts.back;
@@ -334,12 +369,30 @@ fn close(stages: &mut Stages, so_far: SoFar, monitors: &Monitors<'_>) {
         (why, device_list(&devices.into_iter().collect::<Vec<_>>()))
     };
     let (failed, down) = so_far.kept.into_iter().partition(|device| monitors.fails_here(*device));
-    let stay = so_far.stay.into_iter().chain([(too_few(), down)]).filter(|(_, devices)| !devices.is_empty());
+    let mut stay = so_far.stay;
+    let flagged: BTreeSet<ItemId> = stay.values().flatten().copied().collect();
+    let of_rack = so_far.held.into_iter().filter(|device| !monitors.fails_here(*device));
+    stay.entry(whole_rack()).or_default().extend(of_rack.filter(|device| !flagged.contains(device)));
+    stay.entry(too_few()).or_default().extend(down);
+    // For what is put out, removed or drained nothing waits any more.
+    if let Some(end) = stages.after.last() {
+        stay.values_mut().for_each(|devices| devices.retain(|device| is_placed_on(end, *device)));
+    }
+    let stay = stay.into_iter().filter(|(_, devices)| !devices.is_empty());
     stages.down.stay = stay.map(listed).collect();
-    (stages.kept, stages.late) = (failed, so_far.late);
+    (stages.kept, stages.late, stages.was_out) = (failed, so_far.late, so_far.was_out);
     // What was down before is marked out by these stages, whether it is said to fail or not.
     let were_down = monitors.fails.keys().filter(|device| !monitors.fails_here(**device));
     stages.late.extend(were_down);
+}
+
+/// Whether the map places groups on a device: it is in, and has a weight in the map.
+fn is_placed_on(cluster: &Cluster, device: ItemId) -> bool {
+    let is_in = cluster.device(device).is_some_and(|own| own.weight > 0);
+    is_in
+        && cluster.map.each_bucket().any(|bucket| {
+            bucket.items.iter().enumerate().any(|(at, item)| *item == device && bucket.item_weight(at) > 0)
+        })
 }
 
 /// The cluster in the end if only these devices are marked out, without its groups; none where it stays as it
@@ -403,6 +456,11 @@ pub(super) fn replaced_later(asked: &Asked, start: &Cluster) -> BTreeSet<ItemId>
 /// What is due when; what never is goes to `stay`.
 fn acts(monitors: &Monitors<'_>, stay: &mut BTreeMap<String, BTreeSet<ItemId>>) -> BTreeMap<SimSpan, Acts> {
     let mut acts: BTreeMap<SimSpan, Acts> = BTreeMap::new();
+    // Then the monitors look at racks and at how many devices are in.
+    let known = monitors.fails.values().map(|failed| failed.saturating_add(monitors.detection));
+    for at in known.chain(monitors.returns.values().copied()) {
+        acts.entry(at).or_default();
+    }
     for device in monitors.start.devices() {
         let back = monitors.returns.get(&device);
         match monitors.due(device) {
@@ -419,16 +477,49 @@ fn acts(monitors: &Monitors<'_>, stay: &mut BTreeMap<String, BTreeSet<ItemId>>) 
             None => {
                 if let Some(at) = monitors.given_up_at(device) {
                     acts.entry(at).or_default().given_up.insert(device);
-                    // Then others may be marked out.
-                    acts.extend(
-                        back.filter(|back| !acts.contains_key(back)).map(|back| (*back, Acts::default())),
-                    );
                 }
             }
             _ => {}
         }
     }
     acts
+}
+
+/// What is down and in and no more of a rack that is down as a whole, with the time when it is marked out:
+/// while the rack was, each look of the monitors has reset its time (`OSDMonitor::tick`).
+fn look_at_racks(
+    monitors: &Monitors<'_>,
+    (cluster, at): (&Cluster, SimSpan),
+    so_far: &mut SoFar,
+) -> Vec<(ItemId, SimSpan)> {
+    if monitors.rack_out {
+        return Vec::new();
+    }
+    let mut due = Vec::new();
+    for device in monitors.start.devices() {
+        let is_in = cluster.device(device).is_some_and(|own| own.weight > 0);
+        let waits = is_in && monitors.is_down(device, at) && !so_far.given_up.contains(&device);
+        let held = waits && monitors.is_of_dead_rack(cluster, device, at);
+        if held {
+            so_far.held.insert(device);
+            so_far.freed.remove(&device);
+        } else if so_far.held.remove(&device) && waits {
+            let usual = at.saturating_add(monitors.down_out);
+            match monitors.flags.first_without("noout", device, usual).filter(|_| !monitors.noout) {
+                Some(at) => {
+                    so_far.freed.insert(device, at);
+                    due.push((device, at));
+                }
+                None => {
+                    so_far.freed.insert(device, SimSpan::MAX);
+                    let flag = monitors.flags.holder("noout", device, SimSpan::MAX);
+                    let why = flag.map_or_else(|| "`noout`, as you say".to_owned(), kept_by);
+                    so_far.stay.entry(why).or_default().insert(device);
+                }
+            }
+        }
+    }
+    due
 }
 
 /// Marks devices out, one after the other, and tells which; those that the monitors keep in are noted, and
@@ -445,21 +536,27 @@ fn mark_out(
     for device in due {
         let was_kept = so_far.kept.remove(&device);
         let is_of_recovery = acts.given_up.contains(&device);
-        if monitors.is_back(device, at) || cluster.device(device).is_none_or(|own| own.weight == 0) {
+        let is_out = cluster.device(device).is_none_or(|own| own.weight == 0);
+        if is_out && is_of_recovery {
+            so_far.was_out.insert(device);
+        }
+        if is_out || monitors.is_back(device, at) {
             continue;
         }
-        if monitors.is_of_dead_rack(cluster, device, at) {
-            if !is_of_recovery {
-                so_far.stay.entry(whole_rack()).or_default().insert(device);
-            }
-        } else if monitors.are_few_in(cluster, at, &so_far.given_up) {
+        if so_far.held.contains(&device) || so_far.freed.get(&device).is_some_and(|due| *due > at) {
+            continue;
+        }
+        let is_of_recovery = is_of_recovery && !monitors.is_struck_as_rack(device);
+        if monitors.are_few_in(cluster, at, &so_far.given_up) {
             so_far.kept.insert(device);
         } else if is_of_recovery {
             so_far.given_up.insert(device);
         } else if let Some(own) = cluster.device_mut(device) {
             own.weight = 0;
             out.push(device);
-            if was_kept && monitors.fails_here(device) {
+            if (was_kept || acts.given_up.contains(&device) || so_far.freed.contains_key(&device))
+                && monitors.fails_here(device)
+            {
                 so_far.late.insert(device);
             }
         }

@@ -29,6 +29,7 @@ mod releases;
 mod room;
 mod rule;
 mod steps;
+mod together;
 mod underway;
 
 fn prepared(study: &dyn Study, folder: Folder, text: &str) -> Result<Box<dyn Prepared>, Problems> {

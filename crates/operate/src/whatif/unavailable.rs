@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use towtank_rebuild::affected::Affected;
 use towtank_rebuild::plan::{DeviceId, NOWHERE};
 use towtank_rebuild::recovery::{Recovered, Recovery};
+use towtank_rebuild::redundancy::Redundancy;
 use towtank_report::human;
 
 use super::case::Ready;
@@ -87,6 +88,19 @@ pub(super) fn waiting(ready: &Ready) -> BTreeSet<usize> {
     (0..affected.records()).filter(waits).collect()
 }
 
+/// Groups that cannot be read at the beginning, or without all that fails and does not come back.
+pub(super) fn unread(ready: &Ready) -> BTreeSet<usize> {
+    let affected = &ready.staged.affected;
+    let gone = Gone::of(ready);
+    let is_unread = |record: &usize| {
+        let Redundancy { data, width } = affected.kind(*record).redundancy;
+        let held = &affected.list(*record)[..width as usize];
+        let left = held.iter().filter(|device| **device != NOWHERE && !gone.has(**device));
+        left.count() < data as usize
+    };
+    (0..affected.records()).filter(is_unread).collect()
+}
+
 /// Groups with unfound objects, and those that are `incomplete`.
 fn unsure(ready: &Ready) -> [BTreeSet<u64>; 2] {
     let groups = &ready.real.groups;
@@ -105,12 +119,7 @@ impl Unavailable {
             let width = affected.kind(record).redundancy.width as usize;
             &affected.list(record)[..width]
         };
-        let count = |record: usize, lives: &dyn Fn(DeviceId) -> bool| {
-            list(record).iter().filter(|device| **device != NOWHERE && lives(**device)).count()
-        };
-        let needs = |record: usize| affected.kind(record).redundancy.data as usize;
-        let is_unread = |record: &usize| count(*record, &|device| !gone(device)) < needs(*record);
-        let unread: Vec<usize> = (0..affected.records()).filter(is_unread).collect();
+        let unread = unread(ready);
         let Some(homes) = affected.homes.as_ref().filter(|_| !unread.is_empty()) else { return found };
         let [lost, incomplete] = unsure(ready);
         let none = vec![false; hardware.devices() as usize];

@@ -16,7 +16,10 @@ pub(super) fn waits(ready: &Ready, recovery: &Recovery<'_>) -> String {
         reasons.entry(why.clone()).or_default().push(devices.clone());
     }
     let is_back = |struck: &&Struck| struck.devices.iter().all(|device| ready.added.back.contains(device));
-    for struck in recovery.struck.iter().filter(|struck| !is_back(struck)) {
+    // What was down before is among those above.
+    let down = ready.real.groups.down();
+    let was_down = |struck: &&Struck| struck.devices.iter().all(|device| down.contains(device));
+    for struck in recovery.struck.iter().filter(|struck| !is_back(struck) && !was_down(struck)) {
         let (down, out) = recovery.moments_of(struck);
         if let (Some(_), None, Some(why)) = (down, out, reason(ready, recovery, struck)) {
             let names = reasons.entry(why).or_default();
