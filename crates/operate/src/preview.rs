@@ -74,7 +74,7 @@ impl Question for Preview {
          changes the weight in the map. --pg-num splits groups, and moves them where `pgp_num` was the same. --rule gives a pool \
          another CRUSH rule of the map. Changes are made in the order of the command line. Not answered: how long the moves take, and what the balancer and the autoscaler do \
          next.";
-    const RESULTS_VERSION: u32 = 9;
+    const RESULTS_VERSION: u32 = 10;
     const EXAMPLES: &'static [&'static str] = &[
         "towtank preview --report ceph-report.json --mark-out osd.3",
         "towtank preview --crush-map map.bin --osd-dump osd.json --pg-dump pg.json --remove host=h1",

@@ -108,7 +108,7 @@ fn the_whole_answer_at_eighty_columns() {
     osd.6  osd.2         33.82
 
     seed 1, executor sequential, digest KEY, scenario
-    KEY, towtank 0.1.0 (results 9)
+    KEY, towtank 0.1.0 (results 10)
     --
     exit 0
     ");

@@ -72,7 +72,8 @@ fn found(moves: &Moves) -> Vec<(Status, String)> {
     }
     let kept = " fewer than `min_size` devices by the map, and would take writes only while those that hold them now stay up";
     say(Status::NotSafe, safety.on_old_devices, ("would have", "would have"), kept);
-    if moves.groups_short > safety.below_min_size.max(moves.groups_homeless) {
+    let named = safety.below_min_size.max(moves.groups_homeless) + safety.on_old_devices;
+    if moves.groups_short > named {
         let short = format!(" be short of copies{}", now(safety.short_now));
         let status = if moves.never_out { Status::NotSafe } else { Status::AtRisk };
         say(status, moves.groups_short, verb, &short);

@@ -170,7 +170,12 @@ impl Moves {
                     let anyway = anyway.as_ref().map_or(&now, |anyway: &Vec<GroupPlacement>| &anyway[at]);
                     let group = &old.groups[source as usize];
                     let held = group.acting.as_ref().unwrap_or(&now.acting.devices);
-                    let stay_up = held.iter().map(|id| case.after.serves(*id)).collect();
+                    // What is taken out of the map while it is up serves on.
+                    let stays = |id: ItemId| match case.after.device(id) {
+                        Some(own) => own.up,
+                        None => case.before.serves(id),
+                    };
+                    let stay_up = held.iter().map(|id| stays(*id)).collect();
                     tally.add(Unit {
                         stay_up,
                         anyway: anyway.up.devices.clone(),

@@ -186,7 +186,7 @@ mod tests {
             used_bytes: Some(used),
             ..DeviceMoves::default()
         };
-        let safety = Safety { below_min_size: 3, short_now: 5, ..Safety::default() };
+        let safety = Safety { below_min_size: 3, on_old_devices: 92, short_now: 5, ..Safety::default() };
         let states = GroupStates {
             stated: 1,
             inactive: 6,
@@ -228,6 +228,7 @@ mod tests {
             ("groups_short", 2.0),
             ("groups_homeless", 1.0),
             ("groups_below_min_size", 3.0),
+            ("groups_on_old_devices", 92.0),
             ("groups_short_now", 5.0),
             ("groups_inactive_now", 6.0),
             ("groups_lost_now", 7.0),

@@ -215,7 +215,7 @@ fn words_tell_groups_bytes_and_the_least() {
     Safe: no group is short of copies or without a device, and no device is above a limit of fill. archive with 16 groups: 16/288 (5.56 %) groups, 1.739 TiB/30.03 TiB (5.8 %) bytes to move; the least possible is 600.7 GiB.
     Safe: no group is short of copies or without a device, and no device is above a limit of fill. host h9 added with osd.16, osd.17, osd.18, osd.19: 204/288 (70.83 %) groups, 9.088 TiB/30.03 TiB (30.3 %) bytes to move; the least possible is 6.83 TiB.
     Safe: no group is short of copies or without a device, and no device is above a limit of fill. tunables legacy: 119/288 (41.32 %) groups, 5.142 TiB/30.03 TiB (17.1 %) bytes to move; the least possible is 955.7 GiB.
-    Not safe: 288 groups would have no device left. default removed: 0/288 (0.00 %) groups, 0 B/30.03 TiB (0.0 %) bytes to move; the least possible is 0 B.
+    Not safe: 288 groups would have fewer than `min_size` devices by the map, and would take writes only while those that hold them now stay up. default removed: 0/288 (0.00 %) groups, 0 B/30.03 TiB (0.0 %) bytes to move; the least possible is 0 B.
     ");
 }
 
@@ -223,7 +223,7 @@ fn words_tell_groups_bytes_and_the_least() {
 fn removing_everything_is_an_answer() {
     let case = case("remove = \"root=default\"");
     let found = moves(&case);
-    assert_eq!((found.moved_bytes, found.groups_homeless, found.groups), (0, 288, 288));
+    assert_eq!((found.moved_bytes, found.safety.on_old_devices, found.groups), (0, 288, 288));
     assert!(
         case.after.map.bucket(-1).is_some_and(|root| root.items.is_empty()),
         "rules start from the root, so it stays"
@@ -409,13 +409,24 @@ fn a_device_above_backfillfull_comes_before_what_moves() {
 }
 
 #[test]
-fn groups_below_min_size_are_named() {
-    let case = planted("\"min_size\":2", "\"min_size\":3", "remove = [\"host=h2\", \"host=h3\"]");
-    let outcome = outcome(&case);
-    let below = outcome.measures["groups_below_min_size"].value().unwrap();
-    assert!(below >= 256.0, "two hosts hold no three copies of {below} groups");
-    let text = answer(&case);
-    assert!(text.contains("would be below `min_size` and take no writes"), "{text}");
+fn groups_that_only_old_devices_serve_are_named() {
+    let asked = |verb: &str| {
+        let text = format!("{verb} = [\"host=h2\", \"host=h3\"]");
+        planted("\"min_size\":2", "\"min_size\":3", &text)
+    };
+    // Two hosts hold no three copies of a group; what is up serves on until it is switched off.
+    for verb in ["remove", "mark_out"] {
+        let case = asked(verb);
+        let outcome = outcome(&case);
+        let count = |measure: &str| outcome.measures[measure].value().unwrap();
+        let counts = ["groups_on_old_devices", "groups_below_min_size"].map(count);
+        assert!(counts[0] >= 256.0 && counts[1] == 0.0, "{verb}: {counts:?}");
+        let text = answer(&case);
+        assert!(
+            text.contains("would take writes only while those that hold them now stay up"),
+            "{verb}: {text}"
+        );
+    }
 }
 
 #[test]

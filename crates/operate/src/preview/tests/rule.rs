@@ -114,13 +114,13 @@ fn a_pool_moves_to_the_devices_of_its_rule() {
             let want = if osd < 3 { (0, 2 * GROUP, 0) } else { (2 * GROUP, 0, 2 * GROUP) };
             assert_eq!((device.in_bytes, device.out_bytes, device.target_bytes), want, "osd.{osd}");
         }
-        assert_eq!((value("groups_short"), value("groups_below_min_size")), (short, below), "{flash} ssds");
+        assert_eq!((value("groups_short"), value("groups_on_old_devices")), (short, below), "{flash} ssds");
         answers.push(answer(&case));
     }
     insta::assert_snapshot!(answers.join("\n"), @"
     Safe: no group is short of copies or without a device, and no device is above a limit of fill. data with rule flash: 2/2 (100.00 %) groups, 240 MiB/240 MiB (100.0 %) bytes to move; the least possible is 240 MiB.
     At risk: 2 groups would be short of copies. data with rule flash: 2/2 (100.00 %) groups, 160 MiB/240 MiB (66.7 %) bytes to move; the least possible is 160 MiB.
-    Not safe: 2 groups would be below `min_size` and take no writes. data with rule flash: 2/2 (100.00 %) groups, 80 MiB/240 MiB (33.3 %) bytes to move; the least possible is 80 MiB.
+    Not safe: 2 groups would have fewer than `min_size` devices by the map, and would take writes only while those that hold them now stay up. data with rule flash: 2/2 (100.00 %) groups, 80 MiB/240 MiB (33.3 %) bytes to move; the least possible is 80 MiB.
     ");
 }
 
