@@ -2,7 +2,7 @@
 # Asks when a recovery is done while it is under way, from reports of it, and then looks at the clock. The moments are
 # recorded as peers/underway.sh records them; each is asked with all reports until then.
 #
-#   TOWTANK=target/release/towtank peers/eta.sh DIRECTORY [out|lost|back] [OBJECTS] [BYTES]
+#   TOWTANK=target/release/towtank peers/eta.sh DIRECTORY [out|lost|back|split] [OBJECTS] [BYTES]
 #
 # A directory that has moments already (`clean.txt`) is judged without a new recovery. It fails if the median error from
 # 30 % of the time on is above 20 %, or if fewer than half of the moments lie in the range that is said.

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Asks how long a recovery still takes while it is under way, and then looks at the clock. Debian's Ceph on loopback: a
 # monitor, a manager, six OSDs as six hosts, a pool of three copies. One OSD is marked out, or is killed and marked out, or is
-# killed and comes back when all objects have been written once more (recovered by the log);
+# killed and comes back when all objects have been written once more (recovered by the log), or the pool is split;
 # exports are taken every few seconds until all is clean. TOWTANK (a path) is then asked about each of them.
 #
-#   TOWTANK=target/release/towtank peers/underway.sh DIRECTORY [out|lost|back] [OBJECTS] [BYTES]
+#   TOWTANK=target/release/towtank peers/underway.sh DIRECTORY [out|lost|back|split] [OBJECTS] [BYTES]
 #
 # The cluster lies in a directory of its own, which goes at the end with all processes that were started.
 set -euo pipefail
@@ -55,14 +55,17 @@ start=$(date +%s.%N)
 case $event in
     back) start_osd 3; await "6 up" osd stat ;;
     lost) stop_osd; ask osd out 3 >/dev/null ;;
+    split) ask osd pool set data pg_num 64 >/dev/null ;;
     *) ask osd out 3 >/dev/null ;;
 esac
+# Whether the manager has made the last step of a split.
+is_split() { ask osd dump | grep "^pool .* 'data'" | grep -q "pg_num 64 pgp_num 64"; }
 clean=
 watch_cluster() { while [ -d "$dir" ]; do at=$(now); exports "$at"; sleep 4; done; }
 watch_cluster & pids[watcher]=$!
 sleep 8 # until groups are not clean any more
 for _ in $(seq 600); do
-    if ask pg stat | grep -q "pgs: [0-9]* active+clean;"; then clean=$(now); break; fi
+    if ask pg stat | grep -q "pgs: [0-9]* active+clean;" && { [ "$event" != split ] || is_split; }; then clean=$(now); break; fi
     sleep 0.3
 done
 kill "${pids[watcher]}"

@@ -42,7 +42,7 @@ pub(super) fn study_command(study: &'static dyn Study) -> clap::Command {
         command = command.arg(commands_flag());
     }
     if study.name() == Eta::NAME {
-        command = command.arg(watch_flag());
+        command = command.arg(watch_flag()).arg(reports());
     }
     let has_own = !study.subcommands().is_empty() || study.search().is_some();
     let command = command.args_conflicts_with_subcommands(has_own);
@@ -76,11 +76,32 @@ fn watch_flag() -> Arg {
         .value_name("DIR")
         .help(about)
         .help_heading(SCENARIO)
-        .conflicts_with_all(["report", "out", "compare", "print_scenario", "shard"])
+        .conflicts_with_all(["report", REPORTS, "out", "compare", "print_scenario", "shard"])
         .value_parser(clap::value_parser!(PathBuf))
 }
 
 const WATCH: &str = "watch";
+
+/// Reports without a flag, as a shell lists them.
+fn reports() -> Arg {
+    Arg::new(REPORTS)
+        .value_name("REPORT")
+        .help("Reports of the recovery, like --report: the latest by its time is now")
+        .help_heading(SCENARIO)
+        .action(ArgAction::Append)
+        .num_args(0..)
+}
+
+const REPORTS: &str = "reports";
+
+/// The values of a flag, and of what stands for it without one.
+fn values<'a>(study: &dyn Study, flag: &Flag, matches: &'a ArgMatches) -> Vec<&'a String> {
+    let mut all: Vec<&String> = matches.get_many(flag.name).into_iter().flatten().collect();
+    if study.name() == Eta::NAME && flag.name == "report" {
+        all.extend(matches.get_many::<String>(REPORTS).into_iter().flatten());
+    }
+    all
+}
 
 /// The directory that is watched, if one is given.
 pub(crate) fn watched<'a>(study: &dyn Study, matches: &'a ArgMatches) -> Option<&'a PathBuf> {
@@ -180,8 +201,9 @@ pub fn settings(study: &dyn Study, matches: &ArgMatches) -> Result<Vec<Setting>,
         if in_order.is_some() && study.ordered().is_some_and(|ordered| is_of(&ordered, flag)) {
             return None;
         }
-        let values: Vec<&String> = matches.get_many(flag.name)?.collect();
+        let values = values(study, flag, matches);
         let value = match values[..] {
+            [] => return None,
             [one] => one.clone(),
             // A list key whose flag is given several times: equivalent to the list in a file. TOML reads a
             // JSON list of texts.
