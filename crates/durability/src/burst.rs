@@ -12,5 +12,5 @@ mod layout;
 mod polynomial;
 mod subsets;
 
-pub use explicit::{Explicit, Found, Group, Method, Units, share_of};
+pub use explicit::{Explicit, Found, Method, Units, share_of};
 pub use layout::Layout;

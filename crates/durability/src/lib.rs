@@ -5,6 +5,10 @@
 //! 3. [`burst`] has P(loss | so many fail at once): exactly for regular layouts and copysets, and exactly or
 //!    with an interval for an explicit list of groups.
 //!
+//! 4. [`fleet`] is a system: devices with laws of failure in a tree of domains, and groups of them;
+//!    [`repair`] says which repair proceeds how fast; [`simulate`] finds the probability of loss by three
+//!    methods.
+//!
 //! Times are in hours and rates per hour, as numbers. A probability is carried as it is, never as 1 - p, so
 //! that one below 1e-16 keeps its value.
 //!
@@ -13,8 +17,14 @@
 pub mod burst;
 mod error;
 pub mod exact;
+pub mod fleet;
+mod group;
 pub mod rates;
+pub mod repair;
+pub mod simulate;
+mod state;
 mod sums;
 
 pub use error::DurabilityError;
+pub use group::Group;
 pub use sums::Bounds;

@@ -12,19 +12,11 @@ use towtank_streams::{Draws, Purpose, Seed, Uniform};
 
 use super::subsets;
 use crate::error::{DurabilityError, within};
+use crate::group::Group;
 use crate::sums::{Bounds, binomial, choose, clopper_pearson};
 
 /// At most so many sets are looked at or counted.
 const SETS_MAX: f64 = 2e6;
-
-/// Devices that keep something together.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Group {
-    /// Its devices.
-    pub devices: Vec<usize>,
-    /// Lost ones that it survives.
-    pub tolerance: usize,
-}
 
 /// What fails as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -73,7 +73,6 @@ impl Life {
         Ok(Life::Bathtub(pieces))
     }
 
-    #[allow(dead_code)]
     /// Refuses a law that was put together with numbers that it cannot have.
     pub(crate) fn check(&self) -> Result<(), DurabilityError> {
         match self {

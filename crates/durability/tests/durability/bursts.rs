@@ -2,9 +2,9 @@
 //! each other.
 
 use proptest::prelude::*;
-use towtank_durability::DurabilityError;
 use towtank_durability::burst::copysets::{self, Nodes, Sets};
-use towtank_durability::burst::{Explicit, Group, Layout, Method, Units, share_of};
+use towtank_durability::burst::{Explicit, Layout, Method, Units, share_of};
+use towtank_durability::{DurabilityError, Group};
 use towtank_streams::Seed;
 
 use crate::golden::{Row, all_met, rows};

@@ -4,3 +4,7 @@
 mod bursts;
 mod closed;
 mod golden;
+mod policies;
+mod simulated;
+mod small;
+mod systems;
