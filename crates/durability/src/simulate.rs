@@ -90,7 +90,7 @@ impl<R: Repair> Question<'_, R> {
 /// damage.
 ///
 /// # Errors
-/// If the method has no rule for the system, the policy refuses it, or a number is out of range.
+/// If the policy refuses the system, or a number is out of range.
 pub fn batch<R: Repair>(
     question: &Question<'_, R>,
     method: Method,
@@ -99,11 +99,11 @@ pub fn batch<R: Repair>(
 ) -> Result<Batch, DurabilityError> {
     question.check()?;
     within("the number of cycles of a batch", f64::from(cycles), 1.0, 1e8)?;
-    match method {
-        Method::Plain => Ok(plain::batch(question, cycles, number)),
+    Ok(match method {
+        Method::Plain => plain::batch(question, cycles, number),
         Method::Biased => biased::batch(question, cycles, number),
-        Method::Splitting => Ok(splitting::batch(question, cycles, number)),
-    }
+        Method::Splitting => splitting::batch(question, cycles, number),
+    })
 }
 
 /// All batches of an estimate, one after the other.

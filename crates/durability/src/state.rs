@@ -143,6 +143,45 @@ impl State {
         system.life(part).hazard(self.now_h - self.born_h[part])
     }
 
+    /// The hazard that a good part accumulates until a time.
+    pub(crate) fn hazard_until(&self, system: &System, part: usize, until_h: f64) -> f64 {
+        let life = system.life(part);
+        let age = self.now_h - self.born_h[part];
+        life.accumulated(age + until_h - self.now_h) - life.accumulated(age)
+    }
+
+    /// The devices of which each would lose something if it failed now, and what.
+    pub(crate) fn exposed(&self, system: &System) -> Vec<(usize, Loss)> {
+        let mut critical: Vec<usize> = Vec::new();
+        for place in self.jobs.iter().flat_map(|job| system.places(job.device)) {
+            let group = system.group_at(place);
+            if self.exposure.missing(group) == system.fleet.groups[group].tolerance {
+                critical.push(group);
+            }
+        }
+        if system.tolerance_max == 0 || self.jobs.is_empty() {
+            let has_none = |group: &usize| system.fleet.groups[*group].tolerance == 0;
+            critical.extend((0..system.groups()).filter(has_none));
+        }
+        critical.sort_unstable();
+        critical.dedup();
+        let mut found: Vec<(usize, Loss)> = Vec::new();
+        for group in critical {
+            let members = &system.fleet.groups[group].devices;
+            let is_ruined = members.iter().any(|device| self.is_bad[*device] && self.is_ruined[*device]);
+            let cause = if is_ruined { Cause::Domain } else { Cause::Devices };
+            let good = members.iter().filter(|device| !self.is_bad[**device]);
+            found.extend(good.map(|device| (*device, Loss { group, groups: 1, cause })));
+        }
+        found.sort_by_key(|(device, loss)| (*device, loss.group));
+        found.dedup_by(|next, kept| {
+            let is_same = next.0 == kept.0;
+            kept.1.groups += usize::from(is_same);
+            is_same
+        });
+        found
+    }
+
     /// What happens next, and when.
     pub(crate) fn next(&self) -> (f64, Next) {
         let (at, part) = self.calendar.next();

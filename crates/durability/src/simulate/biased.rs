@@ -11,7 +11,6 @@ use towtank_streams::{Draws, Purpose, Uniform};
 
 use super::plain::run_to;
 use super::{Batch, Method, Question};
-use crate::error::DurabilityError;
 use crate::fleet::{LossRule, Part, System};
 use crate::repair::Repair;
 use crate::state::{Loss, Next, State};
@@ -32,15 +31,7 @@ const UNREADABLE: f64 = 0.2;
 const COURSE: Purpose = Purpose(0x636f_7572);
 const CHOICE: Purpose = Purpose(0x6368_6f69);
 
-pub(super) fn batch<R: Repair>(
-    question: &Question<'_, R>,
-    cycles: u32,
-    number: u32,
-) -> Result<Batch, DurabilityError> {
-    if question.system.fleet.rule != LossRule::AnyGroup {
-        let next = "use splitting, or plain simulation where losses are not rare";
-        return Err(DurabilityError::NotModelled { what: "biased simulation of two levels of coding", next });
-    }
+pub(super) fn batch<R: Repair>(question: &Question<'_, R>, cycles: u32, number: u32) -> Batch {
     let mut batch = Batch::new(Method::Biased, cycles, question.system.groups());
     let blank = State::new(question.system);
     let mut state = blank.clone();
@@ -79,7 +70,7 @@ pub(super) fn batch<R: Repair>(
         batch.weight += weight;
         batch.square += weight * weight;
     }
-    Ok(batch)
+    batch
 }
 
 /// Adds a loss to its causes; returns its weight.
@@ -122,6 +113,9 @@ fn choose(system: &System, state: &State, draws: &mut Draws) -> Option<(usize, f
 /// A course that is followed, and its extra hazards.
 struct Course {
     state: State,
+    /// Whether groups are lost only together: then all of them are one, from the first damaged member to
+    /// none.
+    is_stack: bool,
     /// Groups that are damaged since the root.
     rooted: Vec<usize>,
     is_rooted: Vec<bool>,
@@ -134,6 +128,7 @@ impl Course {
     fn new(system: &System, blank: &State) -> Course {
         Course {
             state: blank.clone(),
+            is_stack: system.fleet.rule != LossRule::AnyGroup,
             rooted: Vec::new(),
             is_rooted: vec![false; system.groups()],
             extra: vec![0.0; system.parts.len()],
@@ -171,6 +166,9 @@ impl Course {
             Part::Ruin(domain) => &system.under[*domain],
             Part::Outage(_) => &[],
         };
+        if self.is_stack && !self.state.jobs.is_empty() {
+            return None;
+        }
         let good = devices.iter().copied().filter(|device| !self.state.is_bad[*device]);
         let exposure = &self.state.exposure;
         let whole: Vec<usize> = good
@@ -190,7 +188,7 @@ impl Course {
         }
         let happened = self.state.fail(system, question.repair, part, draws);
         match happened.loss {
-            Some(loss) => self.is_rooted[loss.group].then_some((self.state.weight, loss)),
+            Some(loss) => self.counted(loss),
             None => self.follow(question, draws),
         }
     }
@@ -199,13 +197,7 @@ impl Course {
     fn follow<R: Repair>(&mut self, question: &Question<'_, R>, draws: &mut Draws) -> Option<(f64, Loss)> {
         let system = question.system;
         loop {
-            let exposure = &self.state.exposure;
-            let is_rooted = &mut self.is_rooted;
-            self.rooted.retain(|group| {
-                is_rooted[*group] = exposure.missing(*group) > 0;
-                is_rooted[*group]
-            });
-            if self.rooted.is_empty() {
+            if self.is_over() {
                 return None;
             }
             let extra = self.add_hazards(system, question.mission_h);
@@ -227,9 +219,25 @@ impl Course {
             }
             let happened = self.state.perform(system, question.repair, next, draws);
             if let Some(loss) = happened.loss {
-                return self.is_rooted[loss.group].then_some((self.state.weight, loss));
+                return self.counted(loss);
             }
         }
+    }
+
+    /// A loss with its weight, if its root is that of the course.
+    fn counted(&self, loss: Loss) -> Option<(f64, Loss)> {
+        (self.is_stack || self.is_rooted[loss.group]).then_some((self.state.weight, loss))
+    }
+
+    /// Forgets groups that are whole again; whether all are.
+    fn is_over(&mut self) -> bool {
+        let exposure = &self.state.exposure;
+        let is_rooted = &mut self.is_rooted;
+        self.rooted.retain(|group| {
+            is_rooted[*group] = exposure.missing(*group) > 0;
+            is_rooted[*group]
+        });
+        if self.is_stack { self.state.jobs.is_empty() } else { self.rooted.is_empty() }
     }
 
     /// One of the parts with an extra hazard, in proportion to it.
@@ -247,11 +255,15 @@ impl Course {
     /// Sets the extra hazards of the present state; returns their sum.
     fn add_hazards(&mut self, system: &System, mission_h: f64) -> f64 {
         self.touched.drain(..).for_each(|part| self.extra[part] = 0.0);
-        let left =
-            |group: usize| system.fleet.groups[group].tolerance + 1 - self.state.exposure.missing(group);
-        let Some(least) = self.rooted.iter().map(|group| left(*group)).min() else { return 0.0 };
+        let missing = |group: usize| self.state.exposure.missing(group);
+        let left = |group: usize| (system.fleet.groups[group].tolerance + 1).saturating_sub(missing(group));
+        let concerned: Vec<usize> = match self.is_stack {
+            true => (0..system.groups()).filter(|group| left(*group) > 0).collect(),
+            false => self.rooted.clone(),
+        };
+        let Some(least) = concerned.iter().map(|group| left(*group)).min() else { return 0.0 };
         let (most, others): (Vec<usize>, Vec<usize>) =
-            self.rooted.iter().copied().partition(|group| left(*group) == least);
+            concerned.into_iter().partition(|group| left(*group) == least);
         let window = self.window(system, most[0]).min(mission_h - self.state.now_h).max(1e-9);
         let mut sum = self.add(system, &most, MOST_DAMAGED / window);
         if let Some(other) = others.first() {
@@ -261,10 +273,11 @@ impl Course {
         sum
     }
 
-    /// Until a repair of a member of the group ends.
+    /// Until a repair of a member of the group ends; of any, where the group is whole.
     fn window(&self, system: &System, group: usize) -> f64 {
         let is_member = |device: usize| system.places(device).any(|place| system.group_at(place) == group);
-        let jobs = self.state.jobs.iter().filter(|job| is_member(job.device));
+        let is_whole = self.state.exposure.missing(group) == 0;
+        let jobs = self.state.jobs.iter().filter(|job| is_whole || is_member(job.device));
         let rests = jobs.map(|job| job.wait_h.max(0.0) + job.left_h[job.stage - 1] / job.pace.max(1e-12));
         rests.fold(f64::INFINITY, f64::min)
     }

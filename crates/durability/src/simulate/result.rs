@@ -151,13 +151,17 @@ pub struct Agreement {
     pub agrees: bool,
 }
 
-/// Compares two estimates of one probability.
+/// Compares two estimates of one probability. None where one of them saw no loss, which says nothing of the
+/// other.
 #[must_use]
-pub fn agreement(left: &Estimate, right: &Estimate) -> Agreement {
+pub fn agreement(left: &Estimate, right: &Estimate) -> Option<Agreement> {
+    if left.loss <= 0.0 || right.loss <= 0.0 {
+        return None;
+    }
     let squares = left.standard_error * left.standard_error + right.standard_error * right.standard_error;
     let apart = left.loss - right.loss;
     let deviations = if apart == 0.0 { 0.0 } else { apart / libm::sqrt(squares) };
-    Agreement { deviations, agrees: deviations.abs() <= 2.58 }
+    Some(Agreement { deviations, agrees: deviations.abs() <= 2.58 })
 }
 
 /// The mean time to loss.

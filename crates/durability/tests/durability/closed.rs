@@ -1,7 +1,9 @@
 //! Rates, chains and formulas against closed forms.
 
 use towtank_durability::DurabilityError;
-use towtank_durability::exact::peers::{Calculator, OldCeph, Online, backblaze, old_ceph, online};
+use towtank_durability::exact::peers::{
+    Calculator, ClysoNines, OldCeph, Online, backblaze, clyso_nines, old_ceph, online,
+};
 use towtank_durability::exact::{Chain, KOfN, RepairLaw, Windows, leading_order};
 use towtank_durability::rates::{
     Afr, FLEET_RATES, Life, Piece, Year, afr_of_counts, average_hazard, exposure_h, nines, unreadable,
@@ -245,4 +247,37 @@ fn ages_keep_their_hazard() {
     let disordered: Vec<Piece> = pieces.into_iter().rev().collect();
     assert_eq!(Life::bathtub(disordered), Err(DurabilityError::PiecesOutOfOrder(0)));
     assert_eq!(exposure_h(336.0, 10.0), Ok(178.0));
+}
+
+#[test]
+fn clyso_nines_meets_its_rows() {
+    let value = |row: &Row, copies: u32| {
+        let (hosts, per_host) = (row.count("hosts") as u32, row.count("osds_per_host") as u32);
+        let devices = f64::from(hosts * per_host);
+        let groups = 2f64.powf((devices * row.number("pgs_per_osd") / f64::from(copies)).log2().round());
+        let tib = 1_099_511_627_776.0;
+        let asked = ClysoNines {
+            hosts,
+            per_host,
+            copies,
+            groups: groups as u32,
+            groups_per_device: row.number("pgs_per_osd"),
+            group_bytes: devices * row.number("tb") * tib / groups / f64::from(copies),
+            object_bytes: row.number("object_mib") * 1_048_576.0,
+            recovery_bytes_s: row.number("recovery_mb_s") * 1_048_576.0,
+            sleep_s: row.number("sleep_s"),
+            afr: row.number("afr"),
+            correlation: row.number("fudge"),
+        };
+        let found = clyso_nines(asked).expect("the row is asked");
+        if row.quantity == "MTTDL" { found.mean_years } else { found.critical_h }
+    };
+    let rows = rows("clyso-nines");
+    for row in &rows {
+        let found = value(row, row.count("size") as u32);
+        // The mean time is printed in thousands of years, with a decimal.
+        let allowed = if row.quantity == "MTTDL" { 50.0 } else { row.half_digit() };
+        assert!((found - row.value).abs() <= allowed, "{}: {found}, not {}", row.quantity, row.text);
+        assert!((value(row, 4) - row.value).abs() > allowed, "four copies differ");
+    }
 }
