@@ -7,13 +7,14 @@
 //! - `asked`: changes, in the order in which they are made; `changes`: a map with them made;
 //! - `real`: machines and groups from exports, and what a recovery of them takes; `states`: what the states
 //!   of groups tell;
-//! - `preview`, `whatif`, `balance`, `eta`: the studies.
+//! - `preview`, `whatif`, `balance`, `eta`, `durability`: the studies.
 //!
 //! What is deliberately absent: printing, flags, files, threads and clocks; a cluster is never contacted.
 
 mod asked;
 pub mod balance;
 mod changes;
+pub mod durability;
 pub mod eta;
 mod exports;
 mod features;
@@ -36,5 +37,5 @@ use towtank_study::Study;
 /// The studies of real clusters.
 #[must_use]
 pub fn all() -> &'static [&'static dyn Study] {
-    &[&preview::Preview, &whatif::WhatifStudy, &eta::Eta, &balance::Balance]
+    &[&preview::Preview, &whatif::WhatifStudy, &eta::Eta, &durability::Durability, &balance::Balance]
 }

@@ -56,8 +56,8 @@ use self::case::Ready;
 pub use self::moves_only::WhatifStudy;
 pub(crate) use self::observed::PEERS_S;
 use self::observed::{Kept, Seen};
-pub(crate) use self::scenario::Disk;
 use self::scenario::Scenario;
+pub(crate) use self::scenario::{Disk, failures_a_year};
 use crate::asked::VERBS;
 use towtank_study::{
     Flag, Measure, Ordered, Points, Presentation, Question, Replicate, RunContext, StudyError, flag,

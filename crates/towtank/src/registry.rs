@@ -2,7 +2,7 @@
 //!
 //! There is no global list of studies; code that needs one is given a registry.
 
-use towtank_operate::{balance, eta, preview, whatif};
+use towtank_operate::{balance, durability, eta, preview, whatif};
 use towtank_scenario::{Problem, did_you_mean};
 use towtank_studies::{backfill, capacity_sim, pfs, place, put, queue, rebuild};
 use towtank_study::Study;
@@ -26,6 +26,7 @@ pub fn studies() -> &'static [&'static dyn Study] {
         &rebuild::Rebuild,
         &whatif::WhatifStudy,
         &eta::Eta,
+        &durability::Durability,
         &balance::Balance,
         &backfill::Backfill,
         &pfs::Pfs,

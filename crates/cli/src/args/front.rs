@@ -22,7 +22,17 @@ const STUDIES: &str = "About systems that a scenario describes";
 const GROUPS: &[Group] = &[
     Group {
         title: "About a cluster that runs, from its exports or measurements",
-        commands: &["whatif", "eta", "preview", "balance", "capacity", "learn", "record", "crush"],
+        commands: &[
+            "whatif",
+            "eta",
+            "durability",
+            "preview",
+            "balance",
+            "capacity",
+            "learn",
+            "record",
+            "crush",
+        ],
     },
     Group {
         title: STUDIES,

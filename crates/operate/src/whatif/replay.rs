@@ -7,9 +7,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use towtank_rebuild::model::SPARES;
 use towtank_rebuild::plan::DeviceId;
 use towtank_rebuild::recovery::{Recovered, Recovery, Waiting};
 use towtank_rebuild::thinned::Thinned;
+use towtank_recovery::observed::left;
 use towtank_recovery::running;
 use towtank_scenario::{Files, Problems};
 use towtank_streams::Seed;
@@ -52,6 +54,21 @@ pub(crate) struct Course {
     pub last: Option<DeviceId>,
 }
 
+/// How long groups of a recovery lack copies.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Exposed {
+    /// Seconds from the failure, by the number of copies or shards to spare.
+    pub by_spare: [Option<f64>; SPARES],
+    /// Of it, until the failed devices are marked out.
+    pub waited_s: f64,
+}
+
+/// From a failure until it is marked out.
+fn waited_s(recovery: &Recovery<'_>) -> f64 {
+    let [detection, down_out] = recovery.waiting.of(None);
+    detection.saturating_add(down_out).as_secs_f64()
+}
+
 impl Replay {
     /// The recovery of a scenario of `whatif`.
     ///
@@ -87,6 +104,31 @@ impl Replay {
     /// The release, and the queue of its daemons.
     pub(crate) fn paced(&self) -> Paced {
         self.ready.real.paced()
+    }
+
+    /// How long groups lack copies, in the order of groups of one draw: until the last that lacked some and had
+    /// at most so many to spare was complete, in seconds from the change, none where there was no such group.
+    /// Or why some stay as they are.
+    ///
+    /// # Errors
+    /// When the model fails.
+    pub(crate) fn exposed(&self, draw: u32) -> Result<Result<Exposed, String>, StudyError> {
+        let context = RunContext::alone(Seed(0), 0);
+        let base = self.ready.real.recovery(&self.ready.staged, &context);
+        let recovery =
+            orders::with_ties(&Recovery { clients: None, quiet: false, ..base }, Seed(0).part(draw));
+        let recovered = match thinned(&recovery) {
+            Some(thinned) => thinned.whole(&recovery, running::run(&thinned.of(&recovery), &context)?),
+            None => running::run(&recovery, &context)?,
+        };
+        let start_s = self.ready.start.as_secs_f64();
+        let at = |spare: usize| recovered.until(spare).map(|at| start_s + at.as_secs_f64());
+        let exposed = Exposed { by_spare: std::array::from_fn(at), waited_s: waited_s(&recovery) };
+        let stuck = recovered.stuck;
+        Ok(match stuck.objects() {
+            0 => Ok(exposed),
+            _ => Err(left(&recovered, "wait for devices that are not marked out").unwrap_or_default()),
+        })
     }
 
     /// Runs it with other constants, in the order of groups of one draw.

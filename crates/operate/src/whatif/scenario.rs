@@ -104,7 +104,7 @@ fn fifth() -> Percent {
 }
 
 /// About what Backblaze publishes for all its drives in a year ("Drive Stats", 1.4 to 1.7 % since 2022).
-fn failures_a_year() -> Percent {
+pub(crate) fn failures_a_year() -> Percent {
     Percent::from_billionths(15_000_000)
 }
 

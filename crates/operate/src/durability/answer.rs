@@ -1,0 +1,176 @@
+//! The answer in words: how likely a loss is, from which repair times, and what it assumes.
+
+use towtank_report::{Answer, Label, human};
+
+use super::Durability;
+use super::observed::Observed;
+use super::repairs::Times;
+use towtank_study::Point;
+
+/// One point with the results of its first replicate.
+pub(super) struct View<'a> {
+    point: &'a Point<'a, Durability>,
+    pub kept: &'a Observed,
+}
+
+/// A year in seconds.
+const YEAR_S: f64 = 31_557_600.0;
+
+impl<'a> View<'a> {
+    pub fn of(point: &'a Point<'a, Durability>) -> View<'a> {
+        View { point, kept: &point.kept[0] }
+    }
+
+    pub fn value(&self, measure: &str) -> Option<f64> {
+        self.point.value(measure)
+    }
+
+    fn reason(&self, measure: &str) -> Option<&str> {
+        self.point.result.outcomes.iter().find_map(|one| one.measures.get(measure)?.reason())
+    }
+
+    pub fn name(&self) -> String {
+        let label = self.point.label();
+        if label.is_empty() { "the cluster".to_owned() } else { label }
+    }
+
+    /// The mission in words.
+    fn mission(&self) -> String {
+        let seconds = self.point.scenario.mission.as_secs_f64();
+        let years = seconds / YEAR_S;
+        match years >= 1.0 {
+            true if years == 1.0 => "1 year".to_owned(),
+            true => format!("{} years", human::digits(years)),
+            false => human::quantity(seconds, "s"),
+        }
+    }
+}
+
+/// A probability in words.
+pub(super) fn probability(share: f64) -> String {
+    match share {
+        _ if share <= 0.0 => "0".to_owned(),
+        _ if share < 0.01 => format!("{share:.2e} ({:.1} nines)", -libm::log10(share)),
+        _ => human::quantity(share, "share"),
+    }
+}
+
+/// The answer over one point.
+pub(super) fn answer(view: &View<'_>) -> Answer {
+    let kept = view.kept;
+    let mut answer = Answer::of(finding(view));
+    for burst in &kept.bursts {
+        let range = match burst.range[0] == burst.range[1] {
+            true => burst.how.clone(),
+            false => {
+                format!("{} to {}, {}", probability(burst.range[0]), probability(burst.range[1]), burst.how)
+            }
+        };
+        let text = format!(
+            "if {} fail at once: a loss with probability {} ({range})",
+            burst.text,
+            probability(burst.loss)
+        );
+        answer.push(Label::Risk, text);
+    }
+    if let Some(mttdl) = view.value("mttdl_years") {
+        answer.push(Label::Also, format!("mean time to a loss {} years", human::digits(mttdl)));
+    }
+    if let Some(share) = view.value("groups_lost") {
+        answer.push(
+            Label::Also,
+            format!("expected share of groups lost {share:.2e}; of objects, if groups have equally many"),
+        );
+    }
+    if let (Some(other), Some(apart)) = (view.value("loss_by_other"), view.value("methods_apart")) {
+        let agree = if apart <= 2.58 { "they agree" } else { "THEY DISAGREE, so trust neither" };
+        answer.push(
+            Label::Also,
+            format!(
+                "by {} ({} losses in {} courses); another method says {}, {apart:.1} standard errors apart: {agree}",
+                kept.method,
+                human::digits(kept.courses[1] as f64),
+                human::digits(kept.courses[0] as f64),
+                probability(other)
+            ),
+        );
+    }
+    let [devices, hosts] = kept.causes;
+    if hosts > 0.0 {
+        let share = human::quantity(hosts / (devices + hosts), "share");
+        answer.push(Label::Also, format!("{share} of it by a host that fails as a whole"));
+    }
+    for text in assumed(view) {
+        answer.push(Label::Assumed, text);
+    }
+    answer.push(
+        Label::LeavesOut,
+        "unreadable sectors, ages and batches of devices, outages of hosts and racks, operators; groups keep their devices \
+         after a repair"
+            .to_owned(),
+    );
+    answer.by_measures(["loss_probability"])
+}
+
+/// Several points, one line for each.
+pub(super) fn compared(views: &[View<'_>]) -> Answer {
+    let each = views.iter().map(|view| format!("{}: {}", view.name(), finding(view)));
+    Answer::of_sentences(each).comparing("probabilities")
+}
+
+fn finding(view: &View<'_>) -> String {
+    let Some(loss) = view.value("loss_probability") else {
+        let why = view.reason("loss_probability").unwrap_or("the reason is not known");
+        return format!("no probability of loss: {why}.");
+    };
+    let range = match (view.value("loss_low"), view.value("loss_high")) {
+        (Some(low), Some(high)) => format!(" ({low:.1e} to {high:.1e} by sampling)"),
+        _ => String::new(),
+    };
+    let start = if view.kept.lacking > 0 { "from the state of now" } else { "from a whole cluster" };
+    format!("P(any loss in the cluster in {}) = {}{range}, {start}.", view.mission(), probability(loss))
+}
+
+fn assumed(view: &View<'_>) -> Vec<String> {
+    let scenario = &view.point.scenario;
+    let rate = human::digits(scenario.failure_rate.fraction_f64());
+    let hosts = match scenario.host_failure_rate.fraction_f64() {
+        0.0 => "hosts fail only with their devices one by one (`--host-failure-rate`)".to_owned(),
+        share => {
+            format!("{} of hosts fail for good in a year, with their data", human::quantity(share, "share"))
+        }
+    };
+    let mut all = vec![format!(
+        "each of {} devices fails {rate} times in a year of 365.25 days (a rate, constant, independent: `--failure-rate`); {hosts}",
+        human::digits(view.kept.devices as f64)
+    )];
+    all.extend(repairs(&view.kept.times, view.kept.calibrated));
+    all
+}
+
+/// How long repairs take, in words.
+fn repairs(times: &[Times], calibrated: bool) -> Option<String> {
+    let each: Vec<String> = times
+        .iter()
+        .filter(|times| !times.whole_h.is_empty())
+        .map(|times| {
+            let ends =
+                [times.whole_h[0], times.whole_h[times.whole_h.len() - 1]].map(|hours| hours * 3_600.0);
+            let what = match (times.devices, times.hosts) {
+                (1, _) => "one device".to_owned(),
+                (devices, 1) => format!("{devices} of one host"),
+                (devices, hosts) => format!("{devices} of {hosts} hosts"),
+            };
+            let waited = if times.replaced > 0 { ", some with a replacement" } else { "" };
+            format!("{what} {}{waited}", human::range(ends[0], ends[1], "s"))
+        })
+        .collect();
+    let speeds = if calibrated { "at speeds that were learned" } else { "at typical speeds" };
+    (!each.is_empty()).then(|| {
+        format!(
+            "repairs by the model of `towtank whatif`, {speeds}: {}; where several are under way they share what they share there, \
+             and groups that lack most go first",
+            each.join(", ")
+        )
+    })
+}

@@ -1,0 +1,161 @@
+//! The groups of a cluster on its devices, hosts and racks, as the exports have them.
+
+use std::collections::BTreeMap;
+
+use towtank_ceph::Cluster;
+use towtank_durability::Group;
+use towtank_durability::burst::Explicit;
+use towtank_placement::crush::ItemId;
+use towtank_rebuild::plan::{DeviceId, NOWHERE};
+
+use crate::whatif::replay::Replay;
+
+/// The groups with data, on devices that are numbered from 0.
+#[derive(Debug)]
+pub(super) struct Layout {
+    /// The host of each device.
+    pub host_of: Vec<usize>,
+    /// The rack of each host: each host is one by itself where the map has no racks.
+    pub rack_of: Vec<usize>,
+    /// Whether the map has racks.
+    pub has_racks: bool,
+    /// The groups. Places that lack a device are on one that has failed, behind the real ones.
+    pub groups: Vec<Group>,
+    /// Devices that have failed already.
+    pub failed: Vec<usize>,
+    /// Groups that lack a device now.
+    pub lacking: u64,
+    /// Groups of which too few devices are left to read them.
+    pub unread: u64,
+    /// The names of devices.
+    pub names: Vec<String>,
+    /// The numbers of those that have data.
+    pub with_data: Vec<usize>,
+}
+
+impl Layout {
+    pub fn of(base: &Replay) -> Layout {
+        let (groups, staged) = (&base.ready.real.groups, &base.ready.staged);
+        let hardware = &staged.hardware;
+        let count = hardware.devices() as usize;
+        let devices = (0..count as u32).map(DeviceId);
+        let mut layout = Layout {
+            host_of: devices.clone().map(|device| hardware.server_of(device) as usize).collect(),
+            rack_of: Vec::new(),
+            has_racks: false,
+            groups: Vec::new(),
+            failed: Vec::new(),
+            lacking: 0,
+            unread: 0,
+            names: devices.map(|device| hardware.disk_name(device)).collect(),
+            with_data: Vec::new(),
+        };
+        let hosts = hardware.servers() as usize;
+        let racks = racks(&groups.cluster);
+        let rack_of_host = |host: usize| {
+            let osd = groups.machines.osds[hardware.devices_of(host as u32).next()?.index()];
+            racks.get(&osd).copied()
+        };
+        let found: Vec<Option<usize>> = (0..hosts).map(rack_of_host).collect();
+        layout.has_racks = !found.is_empty() && found.iter().all(Option::is_some);
+        layout.rack_of = match layout.has_racks {
+            true => numbered(&found),
+            false => (0..hosts).collect(),
+        };
+        for (list, data) in groups.whole() {
+            layout.push(&list, data);
+        }
+        let affected = &staged.affected;
+        for record in 0..affected.records() {
+            let redundancy = affected.kind(record).redundancy;
+            let list = &affected.list(record)[..redundancy.width as usize];
+            if list.contains(&NOWHERE) && affected.objects_of(record) > 0 {
+                layout.push(list, redundancy.data);
+            }
+        }
+        let mut has = vec![false; count];
+        layout.groups.iter().flat_map(|group| &group.devices).filter(|device| **device < count).for_each(
+            |device| {
+                has[*device] = true;
+            },
+        );
+        layout.with_data = (0..count).filter(|device| has[*device]).collect();
+        layout
+    }
+
+    fn push(&mut self, list: &[DeviceId], data: u32) {
+        let count = self.names.len();
+        let missing = list.iter().filter(|device| **device == NOWHERE).count();
+        let tolerance = list.len() - data as usize;
+        if missing > tolerance {
+            self.unread += 1;
+            return;
+        }
+        let there = list.iter().filter(|device| **device != NOWHERE).map(|device| device.index());
+        // Places that lack a device, each on another one that has failed.
+        let gone = (0..missing).map(|place| count + place);
+        while self.failed.len() < missing {
+            self.failed.push(count + self.failed.len());
+        }
+        self.lacking += u64::from(missing > 0);
+        self.groups.push(Group { devices: there.chain(gone).collect(), tolerance });
+    }
+
+    /// How many lost devices the groups survive, at most.
+    pub fn tolerance(&self) -> usize {
+        self.groups.iter().map(|group| group.tolerance).max().unwrap_or(0)
+    }
+
+    /// Devices with data, hosts and racks with such devices.
+    pub fn counts(&self) -> (usize, usize, Option<usize>) {
+        let of = |all: Vec<usize>| {
+            let mut all = all;
+            all.sort_unstable();
+            all.dedup();
+            all.len()
+        };
+        let hosts: Vec<usize> = self.with_data.iter().map(|device| self.host_of[*device]).collect();
+        let racks = hosts.iter().map(|host| self.rack_of[*host]).collect();
+        (self.with_data.len(), of(hosts), self.has_racks.then(|| of(racks)))
+    }
+
+    /// The groups as they are when nothing lacks a device, for bursts: on the devices with data alone.
+    pub fn explicit(&self) -> Result<Explicit, String> {
+        let number = |device: usize| self.with_data.binary_search(&device).ok();
+        let hosts: Vec<Option<usize>> =
+            self.with_data.iter().map(|device| Some(self.host_of[*device])).collect();
+        let host_of = numbered(&hosts);
+        let mut rack_of_host: BTreeMap<usize, usize> = BTreeMap::new();
+        for (device, host) in self.with_data.iter().zip(&host_of) {
+            rack_of_host.insert(*host, self.rack_of[self.host_of[*device]]);
+        }
+        let racks: Vec<Option<usize>> = rack_of_host.into_values().map(Some).collect();
+        let group = |group: &Group| {
+            let devices: Vec<usize> = group.devices.iter().filter_map(|device| number(*device)).collect();
+            let missing = group.devices.len() - devices.len();
+            Group { devices, tolerance: group.tolerance - missing }
+        };
+        let groups = self.groups.iter().map(group).collect();
+        Explicit::new(host_of, numbered(&racks), groups).map_err(|error| error.to_string())
+    }
+}
+
+/// Numbers from 0 in place of others, in the order in which these appear.
+fn numbered(all: &[Option<usize>]) -> Vec<usize> {
+    let mut known: BTreeMap<usize, usize> = BTreeMap::new();
+    let of = |one: &Option<usize>| {
+        let next = known.len();
+        *known.entry(one.unwrap_or(usize::MAX)).or_insert(next)
+    };
+    all.iter().map(of).collect()
+}
+
+/// The rack of each device, where it has one.
+fn racks(cluster: &Cluster) -> BTreeMap<ItemId, usize> {
+    let mut found = BTreeMap::new();
+    let racks = cluster.map.each_bucket().filter(|bucket| cluster.type_of(bucket.id) == "rack");
+    for (number, rack) in racks.enumerate() {
+        found.extend(cluster.devices_below(rack.id).into_iter().map(|device| (device, number)));
+    }
+    found
+}

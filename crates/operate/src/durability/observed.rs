@@ -1,0 +1,266 @@
+//! One replicate: how long repairs take, and how likely a loss is with them.
+
+use serde::{Deserialize, Serialize};
+use towtank_durability::repair::Table;
+use towtank_durability::simulate::{
+    Agreement, Batch, Estimate, Method, Question, agreement, batch, estimate, mean_time,
+};
+use towtank_report::Outcome;
+use towtank_study::{Progress, Replicate, RunContext, StudyError, Value};
+
+use super::bursts::Lost;
+use super::case::Ready;
+use super::repairs::{self, Times};
+
+/// The fewest courses with a loss.
+const HITS: u64 = 100;
+
+/// How much is done of a method.
+#[derive(Clone, Copy, Debug)]
+struct Effort {
+    method: Method,
+    /// Courses of a batch, and the most batches.
+    cycles: u32,
+    most: u32,
+    /// The standard error that is enough, as a share of the probability.
+    error: f64,
+    /// The part of the progress of a run that it is.
+    part: (f64, f64),
+}
+
+const BIASED: Effort =
+    Effort { method: Method::Biased, cycles: 5_000, most: 200, error: 0.02, part: (0.5, 0.7) };
+/// It takes longer, and is there to be compared with.
+const SPLITTING: Effort =
+    Effort { method: Method::Splitting, cycles: 500, most: 4, error: 0.15, part: (0.7, 1.0) };
+const PLAIN: Effort = Effort { method: Method::Plain, cycles: 500, most: 40, error: 0.05, part: (0.7, 1.0) };
+
+/// Where a loss is at least as likely, missions are simulated as they happen.
+const OFTEN: f64 = 0.02;
+
+/// What a replicate found.
+pub struct Seen {
+    pub(super) found: Result<Found, String>,
+    pub(super) observed: Observed,
+}
+
+/// A probability of loss, and how it was found.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Found {
+    pub estimate: Estimate,
+    pub other: Option<Estimate>,
+    pub agreement: Option<Agreement>,
+    pub mean_h: Option<(f64, bool)>,
+}
+
+/// What is presented besides the measures.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Observed {
+    /// Groups with data.
+    pub groups: u64,
+    /// Devices with data.
+    pub devices: u64,
+    /// Groups that lack a device now.
+    pub lacking: u64,
+    /// How long repairs take.
+    pub times: Vec<Times>,
+    /// What bursts lose.
+    pub bursts: Vec<Lost>,
+    /// P(loss) by what caused the first: single devices, whole hosts.
+    pub causes: [f64; 2],
+    /// The method, in words.
+    pub method: String,
+    /// Courses that were looked at, and those with a loss.
+    pub courses: [u64; 2],
+    /// Whether constants were learned from a recovery.
+    pub calibrated: bool,
+}
+
+/// Runs one replicate.
+pub(super) fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, StudyError> {
+    let beside = Outcome { warnings: ready.warnings.clone(), ..Outcome::default() };
+    let stopped = |beside: Outcome| Replicate {
+        seen: Err("the run was stopped before enough was seen"),
+        beside: Outcome { partial: true, ..beside },
+    };
+    let tolerance = ready.layout.tolerance();
+    let Some(table) = repairs::table(&ready.repairs, tolerance, context)? else { return Ok(stopped(beside)) };
+    let mut observed = Observed {
+        groups: ready.layout.groups.len() as u64,
+        devices: ready.layout.with_data.len() as u64,
+        lacking: ready.layout.lacking,
+        calibrated: ready.calibrated,
+        ..Observed::default()
+    };
+    for burst in &ready.bursts {
+        let groups = ready.explicit.as_ref().expect("bursts are asked of groups");
+        observed.bursts.push(burst.lost(groups, context.seed).map_err(failed)?);
+    }
+    let found = match table {
+        Err(why) => Err(why),
+        Ok((times, table)) => {
+            observed.times = times;
+            let found = probability(ready, &table, context)?;
+            if context.stopped() {
+                return Ok(stopped(beside));
+            }
+            found.inspect(|found| note(found, &mut observed))
+        }
+    };
+    Ok(Replicate { seen: Ok(Seen { found, observed }), beside })
+}
+
+fn failed(message: impl ToString) -> StudyError {
+    StudyError::Model { message: message.to_string(), hint: None }
+}
+
+fn note(found: &Found, observed: &mut Observed) {
+    let Estimate { method, by_cause, cycles, hits, .. } = &found.estimate;
+    observed.causes = [by_cause[0].1, by_cause[1].1];
+    observed.courses = [*cycles, *hits];
+    observed.method = match method {
+        Method::Plain => "missions as they happen",
+        Method::Biased => "importance sampling",
+        Method::Splitting => "splitting",
+    }
+    .to_owned();
+}
+
+/// The probability by two methods: one that looks at rare courses, and splitting; where a loss is likely,
+/// missions as they happen.
+fn probability(
+    ready: &Ready,
+    table: &Table,
+    context: &RunContext<'_>,
+) -> Result<Result<Found, String>, StudyError> {
+    let question = Question {
+        system: &ready.system,
+        repair: table,
+        mission_h: ready.mission_h(),
+        failed: &ready.layout.failed,
+        seed: context.seed,
+    };
+    let first = sampled(&question, &BIASED, context)?;
+    let Some(first) = first else { return Ok(Err("the run was stopped".to_owned())) };
+    let is_often = first.loss >= OFTEN || ready.layout.groups.iter().any(|group| group.tolerance == 0);
+    let effort = if is_often { &PLAIN } else { &SPLITTING };
+    let Some(second) = sampled(&question, effort, context)? else {
+        return Ok(Err("the run was stopped".to_owned()));
+    };
+    let (estimate, other) = if is_often { (second, first) } else { (first, second) };
+    if estimate.loss <= 0.0 {
+        let courses = towtank_report::human::digits(estimate.cycles as f64);
+        return Ok(Err(format!("no loss was seen in {courses} courses, which bounds nothing")));
+    }
+    let mean = mean_time(&question, &estimate);
+    Ok(Ok(Found {
+        agreement: agreement(&estimate, &other),
+        mean_h: mean.map(|mean| (mean.hours, mean.implies_loss)),
+        estimate,
+        other: (other.loss > 0.0).then_some(other),
+    }))
+}
+
+/// Batches of a method until the error is small enough; none if the user stopped it.
+fn sampled(
+    question: &Question<'_, Table>,
+    effort: &Effort,
+    context: &RunContext<'_>,
+) -> Result<Option<Estimate>, StudyError> {
+    let Effort { method, cycles, most, error, part: (from, to) } = *effort;
+    let mut batches: Vec<Batch> = Vec::new();
+    for number in 0..most {
+        if context.stopped() {
+            return Ok(None);
+        }
+        batches.push(batch(question, method, cycles, number).map_err(failed)?);
+        let share = f64::from(number + 1) / f64::from(most);
+        (context.progress)(Progress { fraction: from + (to - from) * share, ..Progress::default() });
+        if batches.len() < 4 {
+            continue;
+        }
+        let found = estimate(&batches).map_err(failed)?;
+        let enough = found.loss > 0.0 && found.standard_error <= error * found.loss && found.hits >= HITS;
+        if enough {
+            return Ok(Some(found));
+        }
+    }
+    estimate(&batches).map(Some).map_err(failed)
+}
+
+impl Seen {
+    /// What is kept of it.
+    pub(super) fn keep(self) -> Observed {
+        self.observed
+    }
+
+    fn found(&self) -> Result<&Found, String> {
+        self.found.as_ref().map_err(Clone::clone)
+    }
+
+    pub(super) fn loss(&self) -> Value {
+        Ok(self.found()?.estimate.loss)
+    }
+
+    /// The lower (0) and the upper (1) end of its interval of 95 %, by sampling alone.
+    pub(super) fn loss_range(&self, end: usize) -> Value {
+        let interval = self.found()?.estimate.interval();
+        let interval = interval.ok_or_else(|| "no loss was seen".to_owned())?;
+        Ok([interval.low, interval.high][end])
+    }
+
+    pub(super) fn nines(&self) -> Value {
+        Ok(self.found()?.estimate.nines().0)
+    }
+
+    pub(super) fn groups_lost(&self) -> Value {
+        Ok(self.found()?.estimate.groups_lost)
+    }
+
+    pub(super) fn effective(&self) -> Value {
+        Ok(self.found()?.estimate.effective)
+    }
+
+    pub(super) fn other(&self) -> Value {
+        let found = self.found()?;
+        found.other.as_ref().map(|other| other.loss).ok_or_else(|| "the other method saw no loss".to_owned())
+    }
+
+    pub(super) fn apart(&self) -> Value {
+        let found = self.found()?;
+        found
+            .agreement
+            .map(|one| one.deviations.abs())
+            .ok_or_else(|| "the other method saw no loss".to_owned())
+    }
+
+    pub(super) fn mttdl_years(&self) -> Value {
+        let (hours, implies) = self.found()?.mean_h.ok_or_else(|| "no loss was seen".to_owned())?;
+        match implies {
+            true => Ok(hours / 8_766.0),
+            false => {
+                Err("the hazard of a loss changes during the mission, so that no mean time implies it"
+                    .to_owned())
+            }
+        }
+    }
+
+    /// The median of repairs after one failure (0), or of the exposure of groups that lack two devices (1), in
+    /// seconds from the failure.
+    pub(super) fn repair_s(&self, which: usize) -> Value {
+        self.found()?;
+        let of = |times: &&Times| times.devices as usize == which + 1;
+        let mut all: Vec<f64> = Vec::new();
+        for times in self.observed.times.iter().filter(of) {
+            all.extend(if which == 0 { &times.whole_h } else { &times.exposed_h });
+        }
+        all.sort_by(f64::total_cmp);
+        let none = || "no group lacks two devices without a loss".to_owned();
+        all.get(all.len() / 2).map(|hours| hours * 3_600.0).ok_or_else(none)
+    }
+
+    pub(super) fn burst_loss(&self) -> Value {
+        let most = self.observed.bursts.iter().map(|burst| burst.loss).max_by(f64::total_cmp);
+        most.ok_or_else(|| "no burst is asked for (`burst`)".to_owned())
+    }
+}

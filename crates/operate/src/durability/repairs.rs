@@ -1,0 +1,209 @@
+//! How long repairs take: recoveries of this very cluster by the model of `whatif`, in which one device fails,
+//! or several at once, in one host or in several.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use towtank_durability::fleet::Span;
+use towtank_durability::repair::{Row, Table};
+use towtank_rebuild::model::SPARES;
+use towtank_scenario::{Files, Problems};
+use towtank_study::{RunContext, StudyError};
+
+use super::layout::Layout;
+use super::scenario::Scenario;
+use crate::whatif::replay::{Exposed, Replay};
+
+/// So many devices are tried as the one that fails; of several at once there are fewer.
+const SINGLES: usize = 6;
+const SEVERAL: usize = 4;
+
+/// Orders of groups of each.
+const ORDERS: u32 = 3;
+
+/// A repair has at least this time: a second.
+const LEAST_H: f64 = 1.0 / 3_600.0;
+
+/// Recoveries after the same number of failures.
+pub(super) struct Tried {
+    /// Devices that fail at once, and their hosts.
+    pub devices: usize,
+    pub hosts: usize,
+    /// What fails in each.
+    pub cases: Vec<Case>,
+}
+
+/// A recovery.
+pub(super) struct Case {
+    names: Vec<String>,
+    replay: Replay,
+    /// The same with a replacement, where one is asked for.
+    replaced: Option<Replay>,
+}
+
+/// How long recoveries took.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Times {
+    /// Devices that failed at once, and their hosts.
+    pub devices: u64,
+    /// The hosts.
+    pub hosts: u64,
+    /// Hours from the failure until nothing lacked anything any more, in ascending order.
+    pub whole_h: Vec<f64>,
+    /// The same until no group lacked as many devices as had failed; empty where no group did.
+    pub exposed_h: Vec<f64>,
+    /// How many of them waited for a replacement.
+    pub replaced: u64,
+}
+
+/// Sets of devices to fail.
+fn sets(layout: &Layout) -> Vec<(usize, usize, Vec<Vec<usize>>)> {
+    let spread = |all: usize, most: usize| -> Vec<usize> {
+        (0..most.min(all)).map(|at| at * all / most.min(all).max(1)).collect()
+    };
+    let singles = spread(layout.with_data.len(), SINGLES).into_iter().map(|at| vec![layout.with_data[at]]);
+    let mut sets = vec![(1, 1, singles.collect::<Vec<_>>())];
+    for devices in 2..=layout.tolerance().min(SPARES - 1) {
+        // Of the groups that survive so many: some of their devices.
+        let fits = |group: &&towtank_durability::Group| {
+            group.tolerance >= devices && group.devices.iter().all(|device| *device < layout.names.len())
+        };
+        let groups: Vec<_> = layout.groups.iter().filter(fits).collect();
+        let mut of_groups: Vec<Vec<usize>> = spread(groups.len(), SEVERAL)
+            .into_iter()
+            .map(|at| {
+                let mut set = groups[at].devices[..devices].to_vec();
+                set.sort_unstable();
+                set
+            })
+            .collect();
+        of_groups.sort_unstable();
+        of_groups.dedup();
+        let hosts = |set: &[usize]| {
+            let mut hosts: Vec<usize> = set.iter().map(|device| layout.host_of[*device]).collect();
+            hosts.sort_unstable();
+            hosts.dedup();
+            hosts.len()
+        };
+        for count in 1..=devices {
+            let those: Vec<Vec<usize>> =
+                of_groups.iter().filter(|set| hosts(set) == count).cloned().collect();
+            if !those.is_empty() {
+                sets.push((devices, count, those));
+            }
+        }
+    }
+    sets
+}
+
+/// The recoveries to run.
+///
+/// # Errors
+/// Each problem of their scenarios.
+pub(super) fn all(
+    scenario: &Scenario,
+    layout: &Layout,
+    files: &Arc<dyn Files>,
+) -> Result<Vec<Tried>, Problems> {
+    let of = |set: &Vec<usize>| {
+        let names: Vec<String> = set.iter().map(|device| layout.names[*device].clone()).collect();
+        let replay = |replaced| Replay::of(scenario.about(&names, replaced), Arc::clone(files));
+        Ok(Case {
+            replay: replay(None)?,
+            replaced: scenario.replace_after.map(|after| replay(Some(after))).transpose()?,
+            names: names.clone(),
+        })
+    };
+    let tried = |(devices, hosts, sets): (usize, usize, Vec<Vec<usize>>)| {
+        let cases = sets.iter().map(of).collect::<Result<Vec<_>, Problems>>()?;
+        Ok(Tried { devices, hosts, cases })
+    };
+    sets(layout).into_iter().map(tried).collect()
+}
+
+/// The times of all recoveries, and a table of them for the simulation; or what is never repaired.
+///
+/// # Errors
+/// When the model fails.
+pub(super) fn table(
+    all: &[Tried],
+    tolerance: usize,
+    context: &RunContext<'_>,
+) -> Result<Option<Result<(Vec<Times>, Table), String>>, StudyError> {
+    let (mut rows, mut found) = (Vec::new(), Vec::new());
+    let mut waited_s = 0.0_f64;
+    let cases: usize = all.iter().map(|tried| tried.cases.len()).sum();
+    let mut done = 0;
+    for tried in all {
+        let degrees = tried.devices.min(tolerance).max(1);
+        let mut until = vec![Vec::new(); degrees];
+        let mut times =
+            Times { devices: tried.devices as u64, hosts: tried.hosts as u64, ..Times::default() };
+        for case in &tried.cases {
+            for order in 0..ORDERS {
+                if context.stopped() {
+                    return Ok(None);
+                }
+                let exposed = match (case.replay.exposed(order)?, &case.replaced) {
+                    (Ok(exposed), _) => exposed,
+                    (Err(_), Some(replaced)) => {
+                        times.replaced += 1;
+                        match replaced.exposed(order)? {
+                            Ok(exposed) => exposed,
+                            Err(why) => return Ok(Some(Err(never(case, &why)))),
+                        }
+                    }
+                    (Err(why), None) => return Ok(Some(Err(never(case, &why)))),
+                };
+                waited_s = exposed.waited_s;
+                add(&exposed, (tolerance, tried.devices), &mut until, &mut times);
+            }
+            done += 1;
+            (context.progress)(towtank_study::Progress {
+                fraction: 0.5 * done as f64 / cases as f64,
+                ..towtank_study::Progress::default()
+            });
+        }
+        rows.push(Row { devices: tried.devices, hosts: tried.hosts, until_h: filled(until) });
+        times.whole_h.sort_by(f64::total_cmp);
+        times.exposed_h.sort_by(f64::total_cmp);
+        found.push(times);
+    }
+    let table = Table { delay: Span::Constant(waited_s / 3_600.0), rows };
+    Ok(Some(Ok((found, table))))
+}
+
+/// Adds a recovery: for each degree of exposure the time from its beginning on.
+fn add(exposed: &Exposed, (tolerance, devices): (usize, usize), until: &mut [Vec<f64>], times: &mut Times) {
+    let spare = |degree: usize| (tolerance - degree.min(tolerance)).min(SPARES - 1);
+    for (at, until) in until.iter_mut().enumerate() {
+        if let Some(end_s) = exposed.by_spare[spare(at + 1)] {
+            until.push(((end_s - exposed.waited_s) / 3_600.0).max(LEAST_H));
+        }
+    }
+    // A device without objects is whole when it is marked out.
+    let whole_s = exposed.by_spare[spare(1)].unwrap_or(exposed.waited_s);
+    times.whole_h.push(whole_s / 3_600.0);
+    if devices > 1 {
+        times.exposed_h.extend(exposed.by_spare[spare(devices)].map(|at| at / 3_600.0));
+    }
+}
+
+/// The times of each degree, sorted: a degree that no group had takes no longer than the one below it.
+fn filled(mut until: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
+    for degree in 0..until.len() {
+        if until[degree].is_empty() {
+            until[degree] = if degree == 0 { vec![LEAST_H] } else { until[degree - 1].clone() };
+        }
+        until[degree].sort_by(f64::total_cmp);
+    }
+    until
+}
+
+fn never(case: &Case, why: &str) -> String {
+    let verb = if case.names.len() == 1 { "fails" } else { "fail" };
+    format!(
+        "when {} {verb}, {why}; say when failed devices are replaced: `replace_after`",
+        case.names.join(" and ")
+    )
+}
