@@ -19,7 +19,7 @@ soak() { make soak SECONDS="$seconds" SEED="$seed"; }
 # All Rust tests, with as many cases as their measurements in docs/ had, and damaged inputs by the thousand.
 tests() {
   env EDITS=3000 TREES=8000 ESTIMATES=60 CRASH_POINTS=1000 FAULT_POINTS=1000 FAULT_SEED="$seed" SOAK_MOMENTS=1000 TWIN_CASES=300 TOWTANK_CRUSHTOOL_MAPS=270 \
-    TOWTANK_CRUSHTOOL_SEED="$seed" TOWTANK_DRAWN_OBJECTS=1000000 PROPTEST_CASES=5000 scripts/test-rust.py
+    TOWTANK_CRUSHTOOL_SEED="$seed" TOWTANK_DRAWN_OBJECTS=1000000 TOWTANK_DURABILITY_LONG=1 PROPTEST_CASES=5000 scripts/test-rust.py
 }
 
 judges() { env JUDGE_CASES=1000 make test-python; }

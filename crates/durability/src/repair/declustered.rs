@@ -53,9 +53,10 @@ impl Repair for Declustered {
         let most = system.fleet.groups.iter().map(|pool| pool.devices.len()).min().unwrap_or(0);
         within("the width of a stripe", self.width as f64, 1.0, most as f64)?;
         within("the tolerance of a pool", system.tolerance_max as f64, 0.0, STAGES_MAX as f64)?;
-        if (0..system.fleet.devices.len()).any(|device| system.places(device).len() > 1) {
+        if (0..system.fleet.devices.len()).any(|device| system.places(device).len() != 1) {
             let next = "give each device one pool, or use a table of repair times";
-            return Err(DurabilityError::NotModelled { what: "a device in several declustered pools", next });
+            let what = "a device in no declustered pool, or in several";
+            return Err(DurabilityError::NotModelled { what, next });
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! What simulation found: batches, the estimate of all of them, and whether two methods agree.
 
-use towtank_metrics::interval::student_t_975;
+use towtank_metrics::interval::{student_t_975, student_t_beyond};
 
 use super::{Cause, Method, Question};
 use crate::error::{DurabilityError, within};
@@ -147,7 +147,10 @@ pub fn estimate(batches: &[Batch]) -> Result<Estimate, DurabilityError> {
 pub struct Agreement {
     /// Their difference, in standard errors of it.
     pub deviations: f64,
-    /// Whether it is at most 2.58, as in 99 of 100 cases by chance.
+    /// What they exceed by chance in one of 100 cases: 2.58, or Student's t where an error comes from the
+    /// spread of few batches.
+    pub allowed: f64,
+    /// Whether they are at most that.
     pub agrees: bool,
 }
 
@@ -161,7 +164,10 @@ pub fn agreement(left: &Estimate, right: &Estimate) -> Option<Agreement> {
     let squares = left.standard_error * left.standard_error + right.standard_error * right.standard_error;
     let apart = left.loss - right.loss;
     let deviations = if apart == 0.0 { 0.0 } else { apart / libm::sqrt(squares) };
-    Some(Agreement { deviations, agrees: deviations.abs() <= 2.58 })
+    let split = [left, right].into_iter().filter(|found| found.method == Method::Splitting);
+    let fewest = split.map(|found| found.batches.len() as u64 - 1).min();
+    let allowed = fewest.map_or(2.58, |degrees| student_t_beyond(degrees, 0.01));
+    Some(Agreement { deviations, allowed, agrees: deviations.abs() <= allowed })
 }
 
 /// The mean time to loss.

@@ -3,6 +3,7 @@
 
 mod bursts;
 mod closed;
+mod clusters;
 mod golden;
 mod policies;
 mod simulated;

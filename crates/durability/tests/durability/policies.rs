@@ -154,6 +154,38 @@ fn a_pool_that_tolerates_one_failure_has_the_window_of_its_rate() {
     assert!(!agree(&left, &fast), "the delay is seen");
 }
 
+/// What declustering gains, to leading order: with one failure tolerated nothing, but the parity's own share
+/// of the work; with two, the share of stripes that are exposed twice, (n - 1) / (N - 1).
+#[test]
+fn a_pool_gains_only_by_what_is_exposed_twice() {
+    let (devices, data, device_h, per_h) = (40, 4, 20.0, 1e-6);
+    let k = data as f64;
+    let ratio = |tolerance: usize| {
+        let width = data + tolerance;
+        let pool = Declustered {
+            delay: Span::Constant(0.0),
+            device_h,
+            data,
+            width,
+            amplification: Amplification::DataAndStage,
+            lower_waits: false,
+        };
+        let declustered = checked(arrays(devices, devices, tolerance, constant(per_h)));
+        let grouped = checked(arrays(devices - devices % width, width, tolerance, constant(per_h)));
+        let each = (devices - devices % width) as f64 / devices as f64;
+        let one = found(&declustered, &pool, Method::Biased, 4000);
+        let other = found(&grouped, &simple(Scope::Group, device_h), Method::Biased, 4000);
+        let error = one.standard_error / one.loss + other.standard_error / other.loss;
+        (one.loss / other.loss * each, 3.0 * error + 0.004)
+    };
+    let (found, error) = ratio(1);
+    assert!((found / ((k + 1.0) / k) - 1.0).abs() < error, "{found} {error}");
+    let (found, error) = ratio(2);
+    let want = (k + 1.0) * (k + 2.0) / k / (devices as f64 - 1.0);
+    assert!((found / want - 1.0).abs() < error, "{found}, not {want}: {error}");
+    assert!((found / want - 2.0).abs() > error && error < 0.1, "a factor of two is seen");
+}
+
 /// Groups of three on six hosts, each device in several groups.
 fn spread(tolerance: usize, per_h: f64) -> System {
     let hosts = 6;

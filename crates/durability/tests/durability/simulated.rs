@@ -56,7 +56,7 @@ fn check(prefix: &str) {
         let (nines, error) = found(row).nines();
         println!("{} {}: {nines:.3} ({error:.3}), printed {}", row.case, row.params["afr_pct"], row.text);
         // An estimate that is less precise than the tolerance would decide nothing.
-        assert!(error < 0.015, "{} has a standard error of {error}", row.case);
+        assert!(error < 0.02, "{} has a standard error of {error}", row.case);
         if !is_met(row, nines) {
             missed.push(format!("{} {}: {nines:.3} ({error:.3}), not {}", row.case, row.params, row.text));
         }
