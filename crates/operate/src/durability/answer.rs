@@ -82,18 +82,8 @@ pub(super) fn answer(view: &View<'_>) -> Answer {
             format!("expected share of groups lost {share:.2e}; of objects, if groups have equally many"),
         );
     }
-    if let (Some(other), Some(apart)) = (view.value("loss_by_other"), view.value("methods_apart")) {
-        let agree = if apart <= 2.58 { "they agree" } else { "THEY DISAGREE, so trust neither" };
-        answer.push(
-            Label::Also,
-            format!(
-                "by {} ({} losses in {} courses); another method says {}, {apart:.1} standard errors apart: {agree}",
-                kept.method,
-                human::digits(kept.courses[1] as f64),
-                human::digits(kept.courses[0] as f64),
-                probability(other)
-            ),
-        );
+    if let Some(text) = methods(view) {
+        answer.push(Label::Also, text);
     }
     let [devices, hosts] = kept.causes;
     if hosts > 0.0 {
@@ -110,6 +100,29 @@ pub(super) fn answer(view: &View<'_>) -> Answer {
             .to_owned(),
     );
     answer.by_measures(["loss_probability"])
+}
+
+/// How it was found, and what another method says.
+fn methods(view: &View<'_>) -> Option<String> {
+    let kept = view.kept;
+    let by = format!(
+        "by {} ({} losses in {} courses)",
+        kept.method,
+        human::digits(kept.courses[1] as f64),
+        human::digits(kept.courses[0] as f64)
+    );
+    view.value("loss_probability")?;
+    Some(match (kept.agrees, view.value("loss_by_other")) {
+        (Some(agrees), Some(other)) => {
+            let words = if agrees { "they agree" } else { "THEY DISAGREE: trust neither" };
+            let off = human::quantity(kept.other_error, "share");
+            format!(
+                "{by}; another method says {}, with a standard error of {off}: {words}",
+                probability(other)
+            )
+        }
+        _ => format!("{by}; another method saw no loss, so nothing confirms it"),
+    })
 }
 
 /// Several points, one line for each.

@@ -28,7 +28,7 @@ pub struct Ready {
     pub(super) bursts: Vec<Burst>,
     pub(super) explicit: Option<Explicit>,
     pub(super) warnings: Vec<Warning>,
-    pub(super) calibrated: bool,
+    pub(super) files: Arc<dyn Files>,
     memory: Bytes,
 }
 
@@ -69,12 +69,10 @@ impl Ready {
         }
         problems.into_result(())?;
         let system = system(&scenario, &layout).map_err(|error| draft.problem(key, error))?;
-        let repairs = repairs::all(&scenario, &layout, &files)?;
-        let runs: usize = repairs.iter().map(|tried| tried.cases.len()).sum();
-        let memory = base.ready.memory_estimate();
-        let memory = Bytes::new(memory.get().saturating_mul(1 + runs as u64));
-        let calibrated = scenario.machines.is_some();
-        Ok(Ready { scenario, layout, system, repairs, bursts, explicit, warnings, calibrated, memory })
+        let repairs = repairs::all(&scenario, &layout);
+        // A recovery at a time, beside the tables of the simulation.
+        let memory = Bytes::new(base.ready.memory_estimate().get().saturating_mul(2));
+        Ok(Ready { scenario, layout, system, repairs, files, bursts, explicit, warnings, memory })
     }
 
     /// An estimate of the memory of a replicate.

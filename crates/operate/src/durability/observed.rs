@@ -32,7 +32,7 @@ const BIASED: Effort =
     Effort { method: Method::Biased, cycles: 5_000, most: 200, error: 0.02, part: (0.5, 0.7) };
 /// It takes longer, and is there to be compared with.
 const SPLITTING: Effort =
-    Effort { method: Method::Splitting, cycles: 500, most: 4, error: 0.15, part: (0.7, 1.0) };
+    Effort { method: Method::Splitting, cycles: 500, most: 20, error: 0.15, part: (0.7, 1.0) };
 const PLAIN: Effort = Effort { method: Method::Plain, cycles: 500, most: 40, error: 0.05, part: (0.7, 1.0) };
 
 /// Where a loss is at least as likely, missions are simulated as they happen.
@@ -72,6 +72,10 @@ pub struct Observed {
     pub method: String,
     /// Courses that were looked at, and those with a loss.
     pub courses: [u64; 2],
+    /// Whether another method says the same; none if it saw no loss.
+    pub agrees: Option<bool>,
+    /// The standard error of the other method, as a share of its probability.
+    pub other_error: f64,
     /// Whether constants were learned from a recovery.
     pub calibrated: bool,
 }
@@ -84,12 +88,13 @@ pub(super) fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<S
         beside: Outcome { partial: true, ..beside },
     };
     let tolerance = ready.layout.tolerance();
-    let Some(table) = repairs::table(&ready.repairs, tolerance, context)? else { return Ok(stopped(beside)) };
+    let table = repairs::table(&ready.repairs, (tolerance, &ready.files), context)?;
+    let Some(table) = table else { return Ok(stopped(beside)) };
     let mut observed = Observed {
         groups: ready.layout.groups.len() as u64,
         devices: ready.layout.with_data.len() as u64,
         lacking: ready.layout.lacking,
-        calibrated: ready.calibrated,
+        calibrated: ready.scenario.machines.is_some(),
         ..Observed::default()
     };
     for burst in &ready.bursts {
@@ -118,6 +123,8 @@ fn note(found: &Found, observed: &mut Observed) {
     let Estimate { method, by_cause, cycles, hits, .. } = &found.estimate;
     observed.causes = [by_cause[0].1, by_cause[1].1];
     observed.courses = [*cycles, *hits];
+    observed.agrees = found.agreement.map(|one| one.agrees);
+    observed.other_error = found.other.as_ref().map_or(0.0, |other| other.standard_error / other.loss);
     observed.method = match method {
         Method::Plain => "missions as they happen",
         Method::Biased => "importance sampling",

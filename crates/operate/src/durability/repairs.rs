@@ -15,11 +15,11 @@ use super::scenario::Scenario;
 use crate::whatif::replay::{Exposed, Replay};
 
 /// So many devices are tried as the one that fails; of several at once there are fewer.
-const SINGLES: usize = 6;
-const SEVERAL: usize = 4;
+const SINGLES: usize = 5;
+const SEVERAL: usize = 3;
 
 /// Orders of groups of each.
-const ORDERS: u32 = 3;
+const ORDERS: u32 = 2;
 
 /// A repair has at least this time: a second.
 const LEAST_H: f64 = 1.0 / 3_600.0;
@@ -33,12 +33,11 @@ pub(super) struct Tried {
     pub cases: Vec<Case>,
 }
 
-/// A recovery.
+/// A recovery: the scenarios of `whatif` without and with a replacement.
 pub(super) struct Case {
     names: Vec<String>,
-    replay: Replay,
-    /// The same with a replacement, where one is asked for.
-    replaced: Option<Replay>,
+    text: String,
+    replaced: Option<String>,
 }
 
 /// How long recoveries took.
@@ -97,28 +96,60 @@ fn sets(layout: &Layout) -> Vec<(usize, usize, Vec<Vec<usize>>)> {
 }
 
 /// The recoveries to run.
-///
-/// # Errors
-/// Each problem of their scenarios.
-pub(super) fn all(
-    scenario: &Scenario,
-    layout: &Layout,
-    files: &Arc<dyn Files>,
-) -> Result<Vec<Tried>, Problems> {
+pub(super) fn all(scenario: &Scenario, layout: &Layout) -> Vec<Tried> {
     let of = |set: &Vec<usize>| {
         let names: Vec<String> = set.iter().map(|device| layout.names[*device].clone()).collect();
-        let replay = |replaced| Replay::of(scenario.about(&names, replaced), Arc::clone(files));
-        Ok(Case {
-            replay: replay(None)?,
-            replaced: scenario.replace_after.map(|after| replay(Some(after))).transpose()?,
-            names: names.clone(),
-        })
+        let replaced = scenario.replace_after.map(|after| scenario.about(&names, Some(after)));
+        Case { text: scenario.about(&names, None), replaced, names }
     };
-    let tried = |(devices, hosts, sets): (usize, usize, Vec<Vec<usize>>)| {
-        let cases = sets.iter().map(of).collect::<Result<Vec<_>, Problems>>()?;
-        Ok(Tried { devices, hosts, cases })
+    let tried = |(devices, hosts, sets): (usize, usize, Vec<Vec<usize>>)| Tried {
+        devices,
+        hosts,
+        cases: sets.iter().map(of).collect(),
     };
     sets(layout).into_iter().map(tried).collect()
+}
+
+impl Case {
+    /// The recovery in each of the drawn orders, with whether it waits for a replacement; or why it never ends.
+    fn run(
+        &self,
+        files: &Arc<dyn Files>,
+        context: &RunContext<'_>,
+    ) -> Result<Result<(Vec<Exposed>, bool), String>, StudyError> {
+        let mut why = String::new();
+        for (text, is_replaced) in [(Some(&self.text), false), (self.replaced.as_ref(), true)] {
+            let Some(text) = text else { continue };
+            let replay = Replay::of(text.clone(), Arc::clone(files)).map_err(refused)?;
+            let mut orders = Vec::new();
+            for order in 0..ORDERS {
+                if context.stopped() {
+                    return Ok(Ok((Vec::new(), false)));
+                }
+                match replay.exposed(order)? {
+                    Ok(exposed) => orders.push(exposed),
+                    Err(stuck) => {
+                        why = stuck;
+                        break;
+                    }
+                }
+            }
+            if orders.len() == ORDERS as usize {
+                return Ok(Ok((orders, is_replaced)));
+            }
+        }
+        let verb = if self.names.len() == 1 { "fails" } else { "fail" };
+        let next = match self.replaced {
+            Some(_) => "also with a replacement (`replace_after`)",
+            None => "say when failed devices are replaced: `replace_after`",
+        };
+        Ok(Err(format!("when {} {verb}, {why}; {next}", self.names.join(" and "))))
+    }
+}
+
+fn refused(problems: Problems) -> StudyError {
+    let first = problems.iter().next().map(|problem| problem.message().to_owned());
+    StudyError::Model { message: first.unwrap_or_default(), hint: None }
 }
 
 /// The times of all recoveries, and a table of them for the simulation; or what is never repaired.
@@ -127,7 +158,7 @@ pub(super) fn all(
 /// When the model fails.
 pub(super) fn table(
     all: &[Tried],
-    tolerance: usize,
+    (tolerance, files): (usize, &Arc<dyn Files>),
     context: &RunContext<'_>,
 ) -> Result<Option<Result<(Vec<Times>, Table), String>>, StudyError> {
     let (mut rows, mut found) = (Vec::new(), Vec::new());
@@ -140,23 +171,17 @@ pub(super) fn table(
         let mut times =
             Times { devices: tried.devices as u64, hosts: tried.hosts as u64, ..Times::default() };
         for case in &tried.cases {
-            for order in 0..ORDERS {
-                if context.stopped() {
-                    return Ok(None);
-                }
-                let exposed = match (case.replay.exposed(order)?, &case.replaced) {
-                    (Ok(exposed), _) => exposed,
-                    (Err(_), Some(replaced)) => {
-                        times.replaced += 1;
-                        match replaced.exposed(order)? {
-                            Ok(exposed) => exposed,
-                            Err(why) => return Ok(Some(Err(never(case, &why)))),
-                        }
-                    }
-                    (Err(why), None) => return Ok(Some(Err(never(case, &why)))),
-                };
+            let (orders, is_replaced) = match case.run(files, context)? {
+                Ok(orders) => orders,
+                Err(why) => return Ok(Some(Err(why))),
+            };
+            if context.stopped() {
+                return Ok(None);
+            }
+            times.replaced += if is_replaced { orders.len() as u64 } else { 0 };
+            for exposed in &orders {
                 waited_s = exposed.waited_s;
-                add(&exposed, (tolerance, tried.devices), &mut until, &mut times);
+                add(exposed, (tolerance, tried.devices), &mut until, &mut times);
             }
             done += 1;
             (context.progress)(towtank_study::Progress {
@@ -198,12 +223,4 @@ fn filled(mut until: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
         until[degree].sort_by(f64::total_cmp);
     }
     until
-}
-
-fn never(case: &Case, why: &str) -> String {
-    let verb = if case.names.len() == 1 { "fails" } else { "fail" };
-    format!(
-        "when {} {verb}, {why}; say when failed devices are replaced: `replace_after`",
-        case.names.join(" and ")
-    )
 }
