@@ -134,11 +134,17 @@ enum Packet {
         number: u64,
         bytes: Vec<u8>,
     },
+    /// A request of a client; the number tells its attempts apart.
     Ask {
+        number: u64,
         bytes: Vec<u8>,
     },
     Answer {
         bytes: Vec<u8>,
+    },
+    /// The machine is there, but no process listens, or the one that was asked has just ended.
+    Refused {
+        number: u64,
     },
 }
 
@@ -217,6 +223,15 @@ struct Weather {
     overtaken: u64,
 }
 
+impl Weather {
+    /// That of a run in which it is not bad.
+    fn fair(draws: &mut Draws) -> Weather {
+        let mut draws = draws.of(Purpose(2));
+        let mut rate = |most: u64| if draws.below(2) == 0 { 0 } else { draws.below(most) };
+        Weather { lost: rate(10), doubled: rate(20), late: rate(20), overtaken: rate(10) }
+    }
+}
+
 pub(crate) struct World {
     plan: Plan,
     settings: Settings,
@@ -266,6 +281,9 @@ pub(crate) struct World {
     /// Who said so last, and whether that one comes back last after a loss of power of all.
     answered_by: u32,
     late: Option<u32>,
+    /// Whether the next loss of power of all comes when a daemon has shown what it alone has: then the others
+    /// lose what they are about to write, and that one comes back last.
+    is_aimed: bool,
     /// How far faults are during which the others are away by turns.
     turns: BTreeMap<usize, ill::Turn>,
     /// When a fault began or ended last.
@@ -340,11 +358,7 @@ impl World {
         let cluster = ClusterId::of(plan.seed);
         let devices: BTreeMap<u32, Incarnation> =
             (0..settings.osds).map(|osd| (osd, Incarnation(1 + u64::from(osd)))).collect();
-        let fair = {
-            let mut draws = draws.of(Purpose(2));
-            let mut rate = |most: u64| if draws.below(2) == 0 { 0 } else { draws.below(most) };
-            Weather { lost: rate(10), doubled: rate(20), late: rate(20), overtaken: rate(10) }
-        };
+        let fair = Weather::fair(&mut draws);
         let next_osd = settings.osds;
         let mut world = World {
             keeper: Keeper::new(devices.clone()),
@@ -379,6 +393,7 @@ impl World {
             wanted: None,
             answered_by: 0,
             late: None,
+            is_aimed: false,
             turns: BTreeMap::new(),
             disturbed_at: SimTime::ZERO,
             waited: BTreeSet::new(),
@@ -592,6 +607,7 @@ impl World {
             (Node::Client(client), Packet::FromMonitor { number, bytes }) => {
                 self.map_for_client(client, number, &bytes);
             }
+            (Node::Client(client), Packet::Refused { number }) => self.refused(client, number),
             (to, packet) => unreachable!("{packet:?} for {to:?}"),
         }
     }

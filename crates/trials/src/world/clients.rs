@@ -32,7 +32,8 @@ struct Open {
 #[derive(Debug)]
 enum Step {
     Thinks,
-    WaitsForAnswer,
+    /// Of this daemon.
+    WaitsForAnswer(u32),
     Rests,
     WaitsForMap,
 }
@@ -130,7 +131,7 @@ impl World {
         }
         match it.step {
             Step::Thinks => self.think(client),
-            Step::WaitsForAnswer => {
+            Step::WaitsForAnswer(_) => {
                 if let Some(open) = &mut it.open {
                     open.asking.timed_out();
                 }
@@ -189,9 +190,10 @@ impl World {
             return self.rest_client(client);
         };
         let (wait, bytes) = (open.asking.wait(now), encoded(&open.ask));
-        it.step = Step::WaitsForAnswer;
+        it.step = Step::WaitsForAnswer(primary.0);
         self.client_at(client, wait);
-        self.send(Node::Client(client), Node::Osd(primary.0), Packet::Ask { bytes });
+        let number = self.clients[client].number;
+        self.send(Node::Client(client), Node::Osd(primary.0), Packet::Ask { number, bytes });
     }
 
     fn rest_client(&mut self, client: usize) {
@@ -246,8 +248,36 @@ impl World {
         self.end_operation(client, request, answer);
     }
 
+    /// Nobody listens where the client has asked, or the process there has ended.
+    pub(super) fn refused(&mut self, client: usize, number: u64) {
+        if self.clients[client].number != number {
+            return;
+        }
+        match self.clients[client].step {
+            Step::WaitsForAnswer(_) => self.rest_client(client),
+            // The map that it knows may still be right.
+            Step::WaitsForMap => self.attempt(client),
+            Step::Thinks | Step::Rests => {}
+        }
+    }
+
+    /// A daemon has ended: if its machine has power, the connections of clients end with it.
+    pub(super) fn hang_up(&mut self, osd: u32) {
+        if self.hosts.get(&osd).is_none_or(|host| host.is_dark) {
+            return;
+        }
+        let waits = |(client, it): (usize, &Client)| match it.step {
+            Step::WaitsForAnswer(asked) if asked == osd => Some((client, it.number)),
+            _ => None,
+        };
+        let waiting: Vec<(usize, u64)> = self.clients.iter().enumerate().filter_map(waits).collect();
+        for (client, number) in waiting {
+            self.send(Node::Osd(osd), Node::Client(client), Packet::Refused { number });
+        }
+    }
+
     fn again(&mut self, client: usize) {
-        if matches!(self.clients[client].step, Step::WaitsForAnswer) {
+        if matches!(self.clients[client].step, Step::WaitsForAnswer(_)) {
             self.rest_client(client);
         }
     }
@@ -271,5 +301,50 @@ impl World {
         };
         let pause = self.around(pause);
         self.client_at(client, pause);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use towtank_units::SimTime;
+
+    use super::*;
+    use crate::world::Plan;
+
+    /// How long a client waits that asks a daemon which has just ended.
+    fn wait(loses_power: bool) -> SimSpan {
+        let mut world =
+            World::new(Plan { seed: 1, only: Some(BTreeSet::new()), planted: None, traces: false });
+        let asks = |world: &World| -> BTreeSet<usize> {
+            let is_waiting = |it: &(usize, &Client)| matches!(it.1.step, Step::WaitsForAnswer(_));
+            world.clients.iter().enumerate().filter(is_waiting).map(|(client, _)| client).collect()
+        };
+        while world.now < SimTime::from_ns(2_000_000_000) {
+            assert!(world.next());
+        }
+        // Without the monitor the clients go on with the map that they know.
+        world.kill_monitor();
+        world.osds().into_iter().for_each(|osd| world.down(osd, loses_power));
+        let client = loop {
+            let before = asks(&world);
+            assert!(world.next());
+            if let Some(client) = asks(&world).difference(&before).next() {
+                break *client;
+            }
+        };
+        let (began, number) = (world.now, world.clients[client].number);
+        while world.clients[client].number == number {
+            assert!(world.next());
+        }
+        world.now.since(began)
+    }
+
+    #[test]
+    fn who_asks_where_nobody_listens_is_refused_if_the_machine_has_power() {
+        let (refused, lost) = (wait(false), wait(true));
+        assert!(refused < SimSpan::from_ms(10), "{refused}");
+        assert!(lost >= SimSpan::from_ms(50), "{lost}");
     }
 }
