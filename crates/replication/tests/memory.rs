@@ -55,8 +55,15 @@ fn full_log() -> Log {
 }
 
 /// Planted: entries as they are sent, and a map of the requests.
-fn lists() -> (VecDeque<Entry>, VecDeque<(RequestId, Version)>, BTreeMap<RequestId, Version>) {
-    let (mut entries, mut trimmed, mut requests) = (VecDeque::new(), VecDeque::new(), BTreeMap::new());
+#[derive(Default)]
+struct Lists {
+    entries: VecDeque<Entry>,
+    trimmed: VecDeque<(RequestId, Version)>,
+    requests: BTreeMap<RequestId, Version>,
+}
+
+fn lists() -> Lists {
+    let Lists { mut entries, mut trimmed, mut requests } = Lists::default();
     for entry in (1..=3 * ENTRIES).map(entry) {
         requests.insert(entry.request, entry.version);
         entries.push_back(entry);
@@ -69,7 +76,7 @@ fn lists() -> (VecDeque<Entry>, VecDeque<(RequestId, Version)>, BTreeMap<Request
             requests.remove(&request);
         }
     }
-    (entries, trimmed, requests)
+    Lists { entries, trimmed, requests }
 }
 
 #[test]

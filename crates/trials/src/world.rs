@@ -7,6 +7,7 @@ mod aims;
 mod calm;
 mod clients;
 mod fleet;
+mod gateway;
 mod host;
 mod ill;
 mod keeper;
@@ -25,6 +26,7 @@ use towtank_units::{SimSpan, SimTime};
 use crate::faults::{Fault, Kind, Odd};
 use crate::planted::{Planted, Shell};
 use clients::{Client, Habit};
+use gateway::Gateway;
 use host::Host;
 use keeper::Keeper;
 
@@ -34,6 +36,9 @@ const BUSY: SimTime = SimTime::from_ns(40_000_000_000);
 /// So many millionths a clock gains or loses at most: the leases of the store have a margin for one and a
 /// half times the difference of two clocks.
 const RATE_MOST: i64 = 20_000;
+
+/// So many things a user asks a gateway for.
+const ACTS: u64 = 80;
 
 /// How long after a fault has begun or ended clients ask more often.
 const DISTURBED: SimSpan = SimSpan::from_ms(1_500);
@@ -52,6 +57,8 @@ pub struct Plan {
     pub planted: Option<Planted>,
     /// Whether to record what happens.
     pub traces: bool,
+    /// Whether there is a gateway of S3 too, with one user.
+    pub gateway: bool,
 }
 
 impl Plan {
@@ -244,6 +251,7 @@ pub(crate) struct World {
     hosts: BTreeMap<u32, Host>,
     keeper: Keeper,
     clients: Vec<Client>,
+    gateway: Gateway,
     judge: Model,
     names: Vec<String>,
     faults: Vec<Fault>,
@@ -364,6 +372,7 @@ impl World {
             keeper: Keeper::new(devices.clone()),
             hosts: BTreeMap::new(),
             clients: Vec::new(),
+            gateway: Gateway::default(),
             settings,
             cluster,
             draws,
@@ -438,6 +447,10 @@ impl World {
             };
             self.clients.push(Client::new(habit, operations / clients as u64));
             self.after(SimSpan::from_ms(50), Event::Client { client, number: 0 });
+        }
+        if self.plan.gateway {
+            self.clients.push(Client::new(Habit::Gateway, ACTS));
+            self.after(SimSpan::from_ms(50), Event::Client { client: clients, number: 0 });
         }
         for at in 0..self.faults.len() {
             if self.plan.only.as_ref().is_none_or(|only| only.contains(&at)) {
