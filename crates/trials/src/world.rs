@@ -76,6 +76,8 @@ pub struct Outcome {
     pub fault: Option<String>,
     /// Operations of clients that were answered.
     pub operations: u64,
+    /// Those of them that a gateway was asked for.
+    pub acts: u64,
     /// Faults that were injected, by kind.
     pub faults: BTreeMap<Kind, u64>,
     /// The number of faults that were drawn.

@@ -116,9 +116,8 @@ impl Gateway {
         }
     }
 
-    /// What is wrong with what the user gets. Listings may be of a former primary while machines do not
-    /// reach each other, so they are judged only when all is calm.
-    fn fault(&mut self, shown: Shown, is_calm: bool) -> Option<String> {
+    /// What is wrong with what the user gets.
+    fn fault(&mut self, shown: Shown) -> Option<String> {
         let act = self.act.take()?;
         if let Some((key, content)) = written_by(&act) {
             self.possible.insert(key.clone(), vec![content]);
@@ -139,7 +138,7 @@ impl Gateway {
                 let is_wrong = |(key, possible): &(&String, &Vec<Option<Vec<u8>>>)| {
                     possible.iter().all(|it| it.is_some() != keys.contains(key))
                 };
-                let wrong = self.possible.iter().find(is_wrong).filter(|_| is_calm);
+                let wrong = self.possible.iter().find(is_wrong);
                 wrong.map(|(key, possible)| {
                     format!("a listing has {keys:?}, and {key} is one of {possible:?}")
                 })
@@ -219,10 +218,11 @@ impl World {
                 None => return self.wrong("the gateway panics".to_owned()),
             };
             self.tell(|| format!("the user of S3 gets {shown:?}"));
-            if let Some(why) = self.gateway.fault(shown, self.is_calm) {
+            if let Some(why) = self.gateway.fault(shown) {
                 return self.wrong(why);
             }
             self.outcome.operations += 1;
+            self.outcome.acts += 1;
             return self.rest_user(client);
         }
     }
