@@ -9,6 +9,7 @@
 //! - `depot` keeps buckets and objects in the store: `manifest` records where the bytes of large objects are,
 //!   `attributes` what is stored with them, `listing` makes listings, and `leases` tracks readers.
 //! - `shelf` is the interface to a store, and `pool` implements it with the real one.
+//! - `driven` is a depot on a store that its caller plays.
 //! - `hostile` is what fuzz targets call: it is always compiled, so that there is one form of this crate.
 //!
 //! **Readers see an old object or a new one**: an object is a single object of the store, or its manifest is.
@@ -25,6 +26,7 @@ mod credentials;
 mod dates;
 mod depot;
 mod doors;
+pub mod driven;
 mod escape;
 mod fault;
 pub mod hostile;

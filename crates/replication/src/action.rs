@@ -62,6 +62,8 @@ pub enum Input<P> {
         /// The operation requested.
         operation: Operation<P>,
     },
+    /// A client wants to see what needs no data: the primary asks for a lease, if it has none.
+    Lease,
     /// The work with this token is done.
     Done(Token),
     /// The wait with this token is over.

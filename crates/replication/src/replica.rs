@@ -240,6 +240,15 @@ impl<P: crate::Payload> Replica<P> {
         self.durable.missing.is_empty() && self.primary.as_deref().is_some_and(is_settled)
     }
 
+    /// Whether this primary may answer reads: no other one serves meanwhile.
+    #[must_use]
+    pub fn has_lease(&self, now: SimTime) -> bool {
+        let is_alone = self.acting().len() == 1;
+        let is_planted = self.config.planted == Some(Planted::ReadsWithoutLease);
+        let until = self.primary.as_ref().map_or(SimTime::ZERO, |primary| primary.lease_until);
+        self.config.lease.is_none() || is_alone || is_planted || now < until
+    }
+
     /// Handles an input. All changes to `objects` and to the durable state are one transaction, which must be
     /// durable before any of the actions appended is carried out.
     pub fn handle<O: Objects<Payload = P>>(
@@ -274,6 +283,11 @@ impl<O: Objects> Turn<'_, O> {
             Input::Map(map) => self.begin_interval(map),
             Input::Message { from, message } => self.take_message(from, message),
             Input::Client { request, key, operation } => self.take_ask(Ask { request, key, operation }),
+            Input::Lease => {
+                if !self.it.has_lease(self.now) {
+                    self.ask_lease();
+                }
+            }
             Input::Done(token) | Input::Woken(token) => {
                 if let Some(after) = self.it.pending.remove(&token) {
                     self.go_on(after);

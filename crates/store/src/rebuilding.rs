@@ -56,12 +56,24 @@ pub struct Ask {
 }
 
 /// What may be lost with the devices that are given up.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
     /// In the intervals that are known.
     pub loss: Loss,
     /// They may have served without any other after this map, the newest that the others know.
     pub after: Option<Epoch>,
+}
+
+impl Lost {
+    /// Whether nothing that was acknowledged is lost.
+    #[must_use]
+    pub fn is_nothing(&self) -> bool {
+        self.after.is_none() && self.loss.is_nothing()
+    }
+
+    fn of(plan: &Plan) -> Lost {
+        Lost { loss: plan.loss.clone(), after: plan.may_have_gone_on.then_some(plan.newest) }
+    }
 }
 
 /// What became of it.
@@ -117,12 +129,12 @@ pub fn rebuild(home: &Home, ask: &Ask) -> Result<Outcome, StoreError> {
     if let Some(testimony) = ask.planted.and_then(|osd| found.testimonies.get_mut(&osd)) {
         testimony.maps.clear();
     }
-    let Plan { maps, newest, loss, may_have_gone_on } =
-        plan::made(&settings, &found, &ask.without).map_err(|gap| refused(&gap))?;
-    let lost = Lost { loss, after: may_have_gone_on.then_some(newest) };
-    if !ask.accepts_loss && (lost.after.is_some() || !lost.loss.is_nothing()) {
+    let plan = plan::made(&settings, &found, &ask.without).map_err(|gap| refused(&gap))?;
+    let lost = Lost::of(&plan);
+    if !ask.accepts_loss && !lost.is_nothing() {
         return Ok(Outcome::Loses(lost));
     }
+    let Plan { maps, newest, .. } = plan;
     let new = maps.last().expect("the last one is new");
     let (epoch, gone) = (new.epoch, new.lost());
     let is_used = |osd: &u32| !gone.contains(osd) && !ask.without.contains(osd);
@@ -255,11 +267,15 @@ pub struct Wanting {
 }
 
 impl Left {
-    /// The maps of the new monitor.
+    /// The maps of the new monitor, and what may be lost with the devices that are given up.
     ///
     /// # Errors
     /// When a device is wanting that is not given up, or its tables cannot be read.
-    pub fn maps(&self, settings: &Settings, without: &BTreeSet<u32>) -> Result<Vec<ClusterMap>, Wanting> {
+    pub fn maps(
+        &self,
+        settings: &Settings,
+        without: &BTreeSet<u32>,
+    ) -> Result<(Vec<ClusterMap>, Lost), Wanting> {
         let (traces, faults) = (self.traces.clone(), self.faults.clone());
         let mut found = Findings { traces, faults, ..Findings::default() };
         for (osd, Device { incarnation, runs, engine }) in &self.devices {
@@ -273,7 +289,8 @@ impl Left {
                 Err(error) => drop(found.faults.insert(*osd, error.to_string())),
             }
         }
-        plan::made(settings, &found, without).map(|plan| plan.maps).map_err(|gap| {
+        let made = plan::made(settings, &found, without);
+        made.map(|plan| (plan.maps.clone(), Lost::of(&plan))).map_err(|gap| {
             let devices = match &gap {
                 Gap::Devices(wanting) => wanting.keys().copied().collect(),
                 Gap::Nothing | Gap::Missing(..) => BTreeSet::new(),

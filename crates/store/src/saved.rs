@@ -192,10 +192,10 @@ impl Saved {
             None => LogChange::Rewritten,
         };
         let group = self.group;
-        let entry_row = |entry: &Entry| (row(group, b'l', &version_bytes(entry.version)), written(entry));
+        let entry_row = |entry: Entry| (row(group, b'l', &version_bytes(entry.version)), written(&entry));
         match change {
             LogChange::Grown { appended, trimmed_to } => {
-                for (row, value) in appended.iter().map(entry_row) {
+                for (row, value) in appended.into_iter().map(entry_row) {
                     transaction.set(Table::Groups, row, value);
                 }
                 if trimmed_to > tail {

@@ -35,9 +35,15 @@ impl Walk {
     /// A walk over names with this prefix, beginning at the first one from `from` on.
     #[must_use]
     pub fn new(client: &Client, prefix: &str, from: &str) -> Walk {
+        Walk::over(client.settings().groups, prefix, from)
+    }
+
+    /// The same over so many groups, whoever answers for them.
+    #[must_use]
+    pub fn over(groups: u32, prefix: &str, from: &str) -> Walk {
         let lane =
             || Lane { heads: VecDeque::new(), from: from.to_owned(), ended: false, portion: PORTION_FIRST };
-        Walk { prefix: prefix.to_owned(), lanes: (0..client.settings().groups).map(|_| lane()).collect() }
+        Walk { prefix: prefix.to_owned(), lanes: (0..groups).map(|_| lane()).collect() }
     }
 
     /// The next object; none if there are no more.
@@ -45,8 +51,20 @@ impl Walk {
     /// # Errors
     /// When a group does not answer in time.
     pub fn next(&mut self, client: &mut Client) -> Result<Option<ObjectHead>, StoreError> {
+        self.next_of(|group, prefix, from, most| client.heads(group, prefix, from, most))
+    }
+
+    /// The next object; none if there are no more. `ask` has heads of a group with a prefix, from a name on,
+    /// at most so many, and whether no name follows.
+    ///
+    /// # Errors
+    /// When a group does not answer.
+    pub fn next_of<E>(
+        &mut self,
+        mut ask: impl FnMut(u32, &str, &str, u32) -> Result<(Vec<ObjectHead>, bool), E>,
+    ) -> Result<Option<ObjectHead>, E> {
         let Walk { prefix, lanes } = self;
-        next_of(lanes, |group, lane| client.heads(group, prefix, &lane.from, lane.portion))
+        next_of(lanes, |group, lane| ask(group, prefix, &lane.from, lane.portion))
     }
 
     /// Skips all names before this one.

@@ -171,6 +171,7 @@ pub(crate) fn drawn(seed: u64, devices: u32, odd: Odd, until: SimTime) -> Vec<Fa
     let mut draws = Draws::new(Seed(seed), 2, 0);
     let mut draws = draws.of(Purpose(1));
     let count = 10 + draws.below(20);
+    let may_rot = |kind: Kind| kind != Kind::RotJournal || odd.fragile.is_some();
     let mut faults = Vec::new();
     for _ in 0..count {
         let mut kind = Kind::ALL[draws.below(Kind::ALL.len() as u64) as usize];
@@ -185,8 +186,9 @@ pub(crate) fn drawn(seed: u64, devices: u32, odd: Odd, until: SimTime) -> Vec<Fa
         }
         let loses_monitor = matches!(kind, Kind::Partition | Kind::OneWay) && draws.below(4) > 0;
         let (device, other) = match odd.fragile {
-            // Two ends of journals that rot at once look like a loss of power.
-            _ if odd.is_beyond && kind.is_harm() && kind != Kind::RotJournal => (device, other),
+            // With two replicas a device may serve alone: then nobody can tell an end that rotted from one
+            // that was never written.
+            _ if odd.is_beyond && kind.is_harm() && may_rot(kind) => (device, other),
             Some(fragile) if kind.is_harm() => (fragile, other),
             None if kind.is_harm() => continue,
             // A device that is cut off from the monitor alone goes on as if nothing had happened.

@@ -5,8 +5,8 @@
 //! phase, within which everything must be clean, equal and answered; the answers of all clients are judged as
 //! those of the schedules of `towtank-replication`.
 //!
-//! Not in it: sockets, threads, encryption, the embedded tree (`twin` takes its place) and file systems. The
-//! gateway is not in it either.
+//! Not in it: sockets, threads, encryption, the embedded tree (`twin` takes its place) and file systems. A
+//! gateway of S3 is in it where that is asked for, without HTTP.
 
 mod disk;
 mod faults;

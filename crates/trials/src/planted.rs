@@ -17,6 +17,21 @@ pub enum Planted {
     Line(Line),
     /// A rule of the shell around the cores.
     Shell(Shell),
+    /// A rule of the store as a gateway sees it.
+    Gateway(Gateway),
+}
+
+/// A rule of the store as a gateway sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Gateway {
+    /// Pieces of large objects are not written.
+    LosesPieces,
+    /// Objects are not written.
+    LosesObjects,
+    /// Objects that are removed stay.
+    KeepsRemoved,
+    /// A list of objects lacks the last one of a group.
+    ListsTooFew,
 }
 
 /// A rule of the shell around the cores.

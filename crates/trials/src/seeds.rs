@@ -18,6 +18,8 @@ pub struct Summary {
     pub seeds: u64,
     /// Operations of clients that were answered.
     pub operations: u64,
+    /// Those of them that a gateway was asked for.
+    pub acts: u64,
     /// Faults, by what they are called.
     pub faults: BTreeMap<&'static str, u64>,
     /// Messages that were sent.
@@ -46,6 +48,7 @@ impl Summary {
     pub fn add(&mut self, outcome: &Outcome) {
         self.seeds += 1;
         self.operations += outcome.operations;
+        self.acts += outcome.acts;
         for (kind, count) in &outcome.faults {
             *self.faults.entry(kind.name()).or_default() += count;
         }

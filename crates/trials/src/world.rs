@@ -7,6 +7,7 @@ mod aims;
 mod calm;
 mod clients;
 mod fleet;
+mod gateway;
 mod host;
 mod ill;
 mod keeper;
@@ -25,6 +26,7 @@ use towtank_units::{SimSpan, SimTime};
 use crate::faults::{Fault, Kind, Odd};
 use crate::planted::{Planted, Shell};
 use clients::{Client, Habit};
+use gateway::Gateway;
 use host::Host;
 use keeper::Keeper;
 
@@ -34,6 +36,9 @@ const BUSY: SimTime = SimTime::from_ns(40_000_000_000);
 /// So many millionths a clock gains or loses at most: the leases of the store have a margin for one and a
 /// half times the difference of two clocks.
 const RATE_MOST: i64 = 20_000;
+
+/// So many things a user asks a gateway for.
+const ACTS: u64 = 80;
 
 /// How long after a fault has begun or ended clients ask more often.
 const DISTURBED: SimSpan = SimSpan::from_ms(1_500);
@@ -52,6 +57,8 @@ pub struct Plan {
     pub planted: Option<Planted>,
     /// Whether to record what happens.
     pub traces: bool,
+    /// Whether there is a gateway of S3 too, with one user.
+    pub gateway: bool,
 }
 
 impl Plan {
@@ -69,6 +76,8 @@ pub struct Outcome {
     pub fault: Option<String>,
     /// Operations of clients that were answered.
     pub operations: u64,
+    /// Those of them that a gateway was asked for.
+    pub acts: u64,
     /// Faults that were injected, by kind.
     pub faults: BTreeMap<Kind, u64>,
     /// The number of faults that were drawn.
@@ -134,11 +143,17 @@ enum Packet {
         number: u64,
         bytes: Vec<u8>,
     },
+    /// A request of a client; the number tells its attempts apart.
     Ask {
+        number: u64,
         bytes: Vec<u8>,
     },
     Answer {
         bytes: Vec<u8>,
+    },
+    /// The machine is there, but no process listens, or the one that was asked has just ended.
+    Refused {
+        number: u64,
     },
 }
 
@@ -217,6 +232,15 @@ struct Weather {
     overtaken: u64,
 }
 
+impl Weather {
+    /// That of a run in which it is not bad.
+    fn fair(draws: &mut Draws) -> Weather {
+        let mut draws = draws.of(Purpose(2));
+        let mut rate = |most: u64| if draws.below(2) == 0 { 0 } else { draws.below(most) };
+        Weather { lost: rate(10), doubled: rate(20), late: rate(20), overtaken: rate(10) }
+    }
+}
+
 pub(crate) struct World {
     plan: Plan,
     settings: Settings,
@@ -229,6 +253,7 @@ pub(crate) struct World {
     hosts: BTreeMap<u32, Host>,
     keeper: Keeper,
     clients: Vec<Client>,
+    gateway: Gateway,
     judge: Model,
     names: Vec<String>,
     faults: Vec<Fault>,
@@ -266,6 +291,9 @@ pub(crate) struct World {
     /// Who said so last, and whether that one comes back last after a loss of power of all.
     answered_by: u32,
     late: Option<u32>,
+    /// Whether the next loss of power of all comes when a daemon has shown what it alone has: then the others
+    /// lose what they are about to write, and that one comes back last.
+    is_aimed: bool,
     /// How far faults are during which the others are away by turns.
     turns: BTreeMap<usize, ill::Turn>,
     /// When a fault began or ended last.
@@ -340,16 +368,13 @@ impl World {
         let cluster = ClusterId::of(plan.seed);
         let devices: BTreeMap<u32, Incarnation> =
             (0..settings.osds).map(|osd| (osd, Incarnation(1 + u64::from(osd)))).collect();
-        let fair = {
-            let mut draws = draws.of(Purpose(2));
-            let mut rate = |most: u64| if draws.below(2) == 0 { 0 } else { draws.below(most) };
-            Weather { lost: rate(10), doubled: rate(20), late: rate(20), overtaken: rate(10) }
-        };
+        let fair = Weather::fair(&mut draws);
         let next_osd = settings.osds;
         let mut world = World {
             keeper: Keeper::new(devices.clone()),
             hosts: BTreeMap::new(),
             clients: Vec::new(),
+            gateway: Gateway::default(),
             settings,
             cluster,
             draws,
@@ -379,6 +404,7 @@ impl World {
             wanted: None,
             answered_by: 0,
             late: None,
+            is_aimed: false,
             turns: BTreeMap::new(),
             disturbed_at: SimTime::ZERO,
             waited: BTreeSet::new(),
@@ -423,6 +449,10 @@ impl World {
             };
             self.clients.push(Client::new(habit, operations / clients as u64));
             self.after(SimSpan::from_ms(50), Event::Client { client, number: 0 });
+        }
+        if self.plan.gateway {
+            self.clients.push(Client::new(Habit::Gateway, ACTS));
+            self.after(SimSpan::from_ms(50), Event::Client { client: clients, number: 0 });
         }
         for at in 0..self.faults.len() {
             if self.plan.only.as_ref().is_none_or(|only| only.contains(&at)) {
@@ -592,6 +622,7 @@ impl World {
             (Node::Client(client), Packet::FromMonitor { number, bytes }) => {
                 self.map_for_client(client, number, &bytes);
             }
+            (Node::Client(client), Packet::Refused { number }) => self.refused(client, number),
             (to, packet) => unreachable!("{packet:?} for {to:?}"),
         }
     }

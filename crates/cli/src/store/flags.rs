@@ -513,6 +513,9 @@ pub struct Simulate {
     /// Only these of its faults, by their numbers, separated by commas [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub faults: Vec<usize>,
+    /// Add a gateway of S3, with one user: the same seed is another run
+    #[arg(long)]
+    pub gateway: bool,
     /// Print what happens
     #[arg(long)]
     pub trace: bool,

@@ -19,7 +19,7 @@ pub fn simulate(flags: &Simulate) -> Result<Exit, Trouble> {
     let planted = flags.planted.as_deref().map(rule).transpose()?;
     if let Some(seed) = flags.seed {
         let only = (!flags.faults.is_empty()).then(|| flags.faults.iter().copied().collect());
-        return one(flags, &Plan { seed, only, planted, traces: flags.trace });
+        return one(flags, &Plan { seed, only, planted, traces: flags.trace, gateway: flags.gateway });
     }
     if flags.trace || !flags.faults.is_empty() {
         let problem = Problem::new("--trace and --faults are for one run".to_owned());
@@ -28,7 +28,7 @@ pub fn simulate(flags: &Simulate) -> Result<Exit, Trouble> {
     let (first, last) = flags.seeds;
     let summary = Mutex::new((Summary::new(), None::<(u64, String)>));
     let stop = interrupt::watch();
-    let plan = |seed| Plan { seed, only: None, planted, traces: false };
+    let plan = |seed| Plan { seed, only: None, planted, traces: false, gateway: flags.gateway };
     run_all(first..=last, &plan, &|| stop.raised(), &|seed, outcome| {
         let (all, failed) = &mut *summary.lock().expect("no run that holds it panics");
         all.add(&outcome);
@@ -71,7 +71,8 @@ fn repeat(plan: &Plan) {
     let left: BTreeSet<usize> = shrunk(plan);
     let faults: Vec<String> = left.iter().map(ToString::to_string).collect();
     let faults = if faults.is_empty() { String::new() } else { format!(" --faults {}", faults.join(",")) };
-    screen::say(&format!("again: towtank store simulate --seed {}{faults} --trace\n", plan.seed));
+    let gateway = if plan.gateway { " --gateway" } else { "" };
+    screen::say(&format!("again: towtank store simulate --seed {}{gateway}{faults} --trace\n", plan.seed));
 }
 
 fn show(form: Form, summary: &Summary, fault: Option<&str>) -> Result<Exit, Trouble> {

@@ -78,20 +78,13 @@ impl<O: Objects> Turn<'_, O> {
         if self.it.durable.missing.contains_key(&ask.key) || is_open {
             return Some(ask);
         }
-        if self.has_lease() {
+        if self.it.has_lease(self.now) {
             self.read(&ask);
         } else {
             self.it.primary.as_mut()?.reads.push(ask);
             self.ask_lease();
         }
         None
-    }
-
-    fn has_lease(&self) -> bool {
-        let is_alone = self.it.acting().len() == 1;
-        let is_planted = self.it.config.planted == Some(Planted::ReadsWithoutLease);
-        let until = self.it.primary.as_ref().map_or(SimTime::ZERO, |primary| primary.lease_until);
-        self.it.config.lease.is_none() || is_alone || is_planted || self.now < until
     }
 
     fn read(&mut self, ask: &Ask<O::Payload>) {
@@ -108,7 +101,7 @@ impl<O: Objects> Turn<'_, O> {
         self.work(work, After::Answer { request: ask.request, outcome });
     }
 
-    fn ask_lease(&mut self) {
+    pub(super) fn ask_lease(&mut self) {
         let (me, now) = (self.it.me, self.now);
         let others: Vec<DeviceId> = self.it.acting().iter().copied().filter(|device| *device != me).collect();
         let Some(primary) = self.it.primary.as_mut().filter(|primary| primary.renewing.is_none()) else {

@@ -5,6 +5,7 @@
 //! itself: a [`Portion`] has the changes and what follows from them. It has no clock either, so that a
 //! simulation can drive it.
 
+mod looks;
 mod room;
 mod strays;
 mod tails;
@@ -26,7 +27,6 @@ use crate::known::Known;
 use crate::map::{ClusterMap, MapId, Places};
 use crate::names::{Address, address};
 use crate::objects::{Totals, View};
-use crate::osd::heads;
 use crate::osd::inventory::of_group;
 use crate::osd::links::Target;
 use crate::osd::pace::Pace;
@@ -201,6 +201,8 @@ pub struct Core<D> {
     /// What follows from this portion.
     effects: Vec<Effect<D>>,
     waiting: Waiting<D>,
+    /// Requests that need no data, and wait for a lease.
+    looks: BTreeMap<RequestId, (Ask, D)>,
     /// Messages for groups for which no map has arrived yet.
     early: BTreeMap<u32, Early>,
     /// Objects that are not as they were written, until the next interval of their group.
@@ -261,6 +263,7 @@ impl<D> Core<D> {
             inputs: VecDeque::new(),
             effects: Vec::new(),
             waiting: BTreeMap::new(),
+            looks: BTreeMap::new(),
             early: BTreeMap::new(),
             damaged: BTreeMap::new(),
             purging,
@@ -336,6 +339,7 @@ impl<D> Core<D> {
                 break;
             }
         }
+        self.answer_looks(&mut transaction, &mut turn);
         self.purge_some(&mut transaction);
         for group in &turn.touched {
             if let Some(held) = self.groups.get_mut(group) {
@@ -494,8 +498,8 @@ impl<D> Core<D> {
                 Reply::Inventory(inventory)
             }
             _ if !self.groups.get(&ask.group).is_some_and(|held| held.replica.view().serves) => retry,
-            what @ (Wanted::Names { .. } | Wanted::Head { .. }) => {
-                self.look(ask.group, &what, transaction).unwrap_or(retry)
+            Wanted::Names { .. } | Wanted::Head { .. } => {
+                return self.take_look(ask, door, transaction, turn);
             }
             Wanted::Object { key, operation } => {
                 if let Some(why) = self.fault_of(ask.group, key, &operation) {
@@ -527,20 +531,6 @@ impl<D> Core<D> {
         }
         let space = self.settings.config(group).shape.space();
         (!space.contains(key.at())).then(|| format!("{key:?} is not in group {group}"))
-    }
-
-    /// Answers requests that need no data; none, so that the client retries, while the log names objects
-    /// missing here, or objects that clients must not see yet.
-    fn look(&self, group: u32, what: &Wanted, transaction: &mut Transaction<'_>) -> Option<Reply> {
-        let held = self.groups.get(&group)?;
-        let replica = &held.replica;
-        match what {
-            Wanted::Names { prefix, from, most } if replica.may_show_all() => {
-                heads::names(group, (prefix, from), *most as usize, transaction)
-            }
-            Wanted::Head { key } if replica.may_show(*key) => heads::head(group, *key, transaction),
-            _ => None,
-        }
     }
 
     /// Everything that this daemon holds of a group, with checksums checked.

@@ -79,8 +79,14 @@ impl World {
         let asked = self.clients.get(client).and_then(super::Client::asks_of);
         if asked.is_some_and(|(group, key, acting)| self.is_alone(by, (group, key), &acting)) {
             self.tell(|| format!("osd.{by} shows what another replica does not have"));
+            self.answered_by = by;
             for at in std::mem::take(&mut self.crash_when_alone) {
                 self.faults[at].device = by;
+                // What is on its way to the others stays with it, unless they lose power too.
+                if self.below(2) == 0 {
+                    self.faults[at].kind = Kind::PowerCutAll;
+                    self.is_aimed = true;
+                }
                 self.after(SimSpan::from_ns(1), Event::Fault { at });
             }
         }

@@ -99,7 +99,7 @@ impl World {
     fn waits_for_harm(&self) -> bool {
         let standing = self.standing();
         let mut reports = standing.iter().flat_map(|standing| standing.reports.values());
-        let is_refused = self.hosts.values().any(|host| host.refused.is_some());
+        let is_refused = self.keeper.is_lost || self.hosts.values().any(|host| host.refused.is_some());
         let lost = standing.iter().any(|standing| !standing.map.lost().is_empty());
         is_refused
             || lost
@@ -171,8 +171,19 @@ impl World {
                 return Some(format!("osd.{osd} knows map {} of {}", report.epoch, map.epoch));
             }
         }
-        let places = Places::new(&self.settings, map);
-        for group in 0..self.settings.groups {
+        if let Some(why) = self.why_no_group(&standing) {
+            return Some(why);
+        }
+        let left = |(_, report): &(&u32, &Report)| !report.strays.is_empty() || !report.undecided.is_empty();
+        let (osd, report) = standing.reports.iter().find(left)?;
+        let (strays, undecided) = (&report.strays, &report.undecided);
+        Some(format!("osd.{osd} has strays {strays:?}, undecided {undecided:?}"))
+    }
+
+    /// Why a group is not clean; none if all are.
+    fn why_no_group(&self, standing: &Standing) -> Option<String> {
+        let places = Places::new(&self.settings, &standing.map);
+        let fault = |group: u32| {
             let up: Vec<u32> = places.up(group);
             let led: Vec<_> = standing
                 .reports
@@ -182,14 +193,21 @@ impl World {
             let is_clean = led.iter().any(|(osd, led)| {
                 led.is_clean && led.serves && led.acting == up && Some(**osd) == up.first().copied()
             });
-            if !is_clean || led.len() != 1 || map.temporary.contains_key(&group) {
-                return Some(format!("group {group} on {up:?} is not clean: {led:?}"));
-            }
-        }
-        let left = |(_, report): &(&u32, &Report)| !report.strays.is_empty() || !report.undecided.is_empty();
-        let (osd, report) = standing.reports.iter().find(left)?;
-        let (strays, undecided) = (&report.strays, &report.undecided);
-        Some(format!("osd.{osd} has strays {strays:?}, undecided {undecided:?}"))
+            let is_so = is_clean && led.len() == 1 && !standing.map.temporary.contains_key(&group);
+            (!is_so).then(|| format!("group {group} on {up:?} is not clean: {led:?}"))
+        };
+        (0..self.settings.groups).find_map(fault)
+    }
+
+    /// Whether all groups are clean, with all their replicas, on other devices.
+    pub(super) fn is_clean_without(&self, osd: u32) -> bool {
+        let Some(standing) = self.standing() else { return false };
+        let places = Places::new(&self.settings, &standing.map);
+        let is_elsewhere = |group: u32| {
+            let up = places.up(group);
+            up.len() == self.settings.replicas as usize && !up.contains(&osd)
+        };
+        self.why_no_group(&standing).is_none() && (0..self.settings.groups).all(is_elsewhere)
     }
 
     /// Looks for damaged copies, as `verify --repair` does, until there are none.

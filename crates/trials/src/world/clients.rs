@@ -32,7 +32,8 @@ struct Open {
 #[derive(Debug)]
 enum Step {
     Thinks,
-    WaitsForAnswer,
+    /// Of this daemon.
+    WaitsForAnswer(u32),
     Rests,
     WaitsForMap,
 }
@@ -46,6 +47,8 @@ pub(super) enum Habit {
     /// It asks for the newest map before each operation: so it writes to a new primary while others still
     /// read from the former one.
     AsksForMaps,
+    /// It asks what a gateway wants.
+    Gateway,
 }
 
 #[derive(Debug)]
@@ -105,7 +108,10 @@ impl World {
         for client in 0..self.clients.len() {
             let it = &mut self.clients[client];
             (it.reads_on, it.left) = (Some(0), if client == 0 { names as u64 } else { 0 });
-            if it.open.is_none() {
+            if it.habit == Habit::Gateway {
+                self.clients[client].left = self.acts_at_the_end();
+            }
+            if self.clients[client].open.is_none() {
                 self.client_at(client, SimSpan::from_ms(1));
             }
         }
@@ -130,7 +136,7 @@ impl World {
         }
         match it.step {
             Step::Thinks => self.think(client),
-            Step::WaitsForAnswer => {
+            Step::WaitsForAnswer(_) => {
                 if let Some(open) = &mut it.open {
                     open.asking.timed_out();
                 }
@@ -145,6 +151,9 @@ impl World {
     fn think(&mut self, client: usize) {
         if self.clients[client].left == 0 || self.clients[client].open.is_some() {
             return;
+        }
+        if self.clients[client].habit == Habit::Gateway {
+            return self.use_gateway(client, self.clients[client].reads_on);
         }
         self.clients[client].left -= 1;
         let looks = self.below(4) > 0;
@@ -171,12 +180,36 @@ impl World {
         self.judge.ask(request, Object { group: at.group, key: at.key }, act);
         self.tell(|| format!("client {client} asks {request:?}: {act:?} of {name} in group {}", at.group));
         let ask = Ask { request, group: at.group, what: Wanted::Object { key: at.key, operation } };
+        self.begin_asking(client, name, ask);
+    }
+
+    fn begin_asking(&mut self, client: usize, name: String, ask: Ask) {
         let asking = Asking::new(self.now, PATIENCE, self.answer_time);
         self.clients[client].open = Some(Open { ask, name, asking });
         match self.clients[client].habit {
             Habit::AsksForMaps => self.learn_map(client),
             _ => self.attempt(client),
         }
+    }
+
+    /// The client of a gateway asks for something.
+    pub(super) fn open(&mut self, client: usize, name: String, group: u32, what: Wanted) {
+        let ask = Ask { request: self.request(client), group, what };
+        self.begin_asking(client, name, ask);
+    }
+
+    /// The user of a gateway begins another act.
+    pub(super) fn begin_act(&mut self, client: usize) {
+        let it = &mut self.clients[client];
+        it.left -= 1;
+        it.reads_on = it.reads_on.map(|at| at + 1);
+    }
+
+    /// A client thinks for a while.
+    pub(super) fn think_after(&mut self, client: usize, pause: SimSpan) {
+        let it = &mut self.clients[client];
+        (it.open, it.step) = (None, Step::Thinks);
+        self.client_at(client, pause);
     }
 
     /// Asks the primary of the map that the client knows.
@@ -189,9 +222,10 @@ impl World {
             return self.rest_client(client);
         };
         let (wait, bytes) = (open.asking.wait(now), encoded(&open.ask));
-        it.step = Step::WaitsForAnswer;
+        it.step = Step::WaitsForAnswer(primary.0);
         self.client_at(client, wait);
-        self.send(Node::Client(client), Node::Osd(primary.0), Packet::Ask { bytes });
+        let number = self.clients[client].number;
+        self.send(Node::Client(client), Node::Osd(primary.0), Packet::Ask { number, bytes });
     }
 
     fn rest_client(&mut self, client: usize) {
@@ -232,22 +266,52 @@ impl World {
             return;
         };
         let name = open.name.clone();
+        let is_gateway = self.clients[client].habit == Habit::Gateway;
         let answer = match reply {
+            // A disk is full, or the group is not ready: it is asked again.
+            Reply::Retry(_) | Reply::Refused(_) => return self.again(client),
+            reply if is_gateway => return self.answer_gateway(client, &name, reply),
             Reply::Done(version) => Answered::Done(version),
             Reply::Found(None) => Answered::Read { found: None, as_of: None },
             Reply::Found(Some((version, bytes))) => match number_in(&name, &bytes) {
                 Some(number) => Answered::Read { found: Some((version, number)), as_of: None },
                 None => return self.wrong(format!("{request:?} found bytes that nobody wrote to {name}")),
             },
-            // A disk is full, or the group is not ready: it is asked again.
-            Reply::Retry(_) | Reply::Refused(_) => return self.again(client),
             other => return self.wrong(format!("{request:?} is answered by {other:?}")),
         };
         self.end_operation(client, request, answer);
     }
 
+    /// Nobody listens where the client has asked, or the process there has ended.
+    pub(super) fn refused(&mut self, client: usize, number: u64) {
+        if self.clients[client].number != number {
+            return;
+        }
+        match self.clients[client].step {
+            Step::WaitsForAnswer(_) => self.rest_client(client),
+            // The map that it knows may still be right.
+            Step::WaitsForMap => self.attempt(client),
+            Step::Thinks | Step::Rests => {}
+        }
+    }
+
+    /// A daemon has ended: if its machine has power, the connections of clients end with it.
+    pub(super) fn hang_up(&mut self, osd: u32) {
+        if self.hosts.get(&osd).is_none_or(|host| host.is_dark) {
+            return;
+        }
+        let waits = |(client, it): (usize, &Client)| match it.step {
+            Step::WaitsForAnswer(asked) if asked == osd => Some((client, it.number)),
+            _ => None,
+        };
+        let waiting: Vec<(usize, u64)> = self.clients.iter().enumerate().filter_map(waits).collect();
+        for (client, number) in waiting {
+            self.send(Node::Osd(osd), Node::Client(client), Packet::Refused { number });
+        }
+    }
+
     fn again(&mut self, client: usize) {
-        if matches!(self.clients[client].step, Step::WaitsForAnswer) {
+        if matches!(self.clients[client].step, Step::WaitsForAnswer(_)) {
             self.rest_client(client);
         }
     }
@@ -259,8 +323,6 @@ impl World {
         }
         self.outcome.operations += 1;
         self.mix(request.number);
-        let it = &mut self.clients[client];
-        (it.open, it.step) = (None, Step::Thinks);
         let pause = match self.clients[client].habit {
             // While a primary is cut off it may read what is old.
             Habit::ReadsOnly if self.is_cut() => 2_000,
@@ -270,6 +332,56 @@ impl World {
             _ => [20_000, 200_000, 2_000_000][self.below(3) as usize],
         };
         let pause = self.around(pause);
-        self.client_at(client, pause);
+        self.think_after(client, pause);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use towtank_units::SimTime;
+
+    use super::*;
+    use crate::world::Plan;
+
+    /// How long a client waits that asks a daemon which has just ended.
+    fn wait(loses_power: bool) -> SimSpan {
+        let mut world = World::new(Plan {
+            seed: 1,
+            only: Some(BTreeSet::new()),
+            planted: None,
+            traces: false,
+            gateway: false,
+        });
+        let asks = |world: &World| -> BTreeSet<usize> {
+            let is_waiting = |it: &(usize, &Client)| matches!(it.1.step, Step::WaitsForAnswer(_));
+            world.clients.iter().enumerate().filter(is_waiting).map(|(client, _)| client).collect()
+        };
+        while world.now < SimTime::from_ns(2_000_000_000) {
+            assert!(world.next());
+        }
+        // Without the monitor the clients go on with the map that they know.
+        world.kill_monitor();
+        world.osds().into_iter().for_each(|osd| world.down(osd, loses_power));
+        let client = loop {
+            let before = asks(&world);
+            assert!(world.next());
+            if let Some(client) = asks(&world).difference(&before).next() {
+                break *client;
+            }
+        };
+        let (began, number) = (world.now, world.clients[client].number);
+        while world.clients[client].number == number {
+            assert!(world.next());
+        }
+        world.now.since(began)
+    }
+
+    #[test]
+    fn who_asks_where_nobody_listens_is_refused_if_the_machine_has_power() {
+        let (refused, lost) = (wait(false), wait(true));
+        assert!(refused < SimSpan::from_ms(10), "{refused}");
+        assert!(lost >= SimSpan::from_ms(50), "{lost}");
     }
 }

@@ -61,6 +61,9 @@ impl World {
         let Some(FromMonitor::Loses(accepted)) = self.tell_monitor(ToMonitor::Losing { osd }) else {
             return false;
         };
+        if !self.is_beyond && !self.is_clean_without(osd) {
+            return false;
+        }
         if !self.has_spare() || !self.accepts(&accepted) {
             self.hold_less(osd);
             self.tell_monitor(ToMonitor::Mark { osd, is_in: true });
@@ -105,10 +108,17 @@ impl World {
             without = wanting.devices;
             left.maps(&self.settings, &without)
         });
-        let maps = match made {
-            Ok(maps) => maps,
+        let (maps, lost) = match made {
+            Ok(made) => made,
+            // No map is left on any device.
+            Err(error) if self.is_beyond && error.devices.is_empty() => {
+                return self.tell(|| format!("the monitor cannot be built anew: {error}"));
+            }
             Err(error) => return self.wrong(format!("the monitor cannot be built anew: {error}")),
         };
+        if self.is_beyond && !lost.is_nothing() && !self.is_planted(Shell::AcceptsLoss) {
+            return self.tell(|| format!("nobody accepts what is lost without {without:?}: {lost:?}"));
+        }
         let is_sound = |osd: &&u32| self.fragile != Some(**osd) && self.hosts.contains_key(osd);
         if let Some(osd) = without.iter().find(is_sound).filter(|_| !self.is_beyond) {
             return self.wrong(format!("the monitor is built without osd.{osd}, though nothing harmed it"));

@@ -54,12 +54,14 @@ pub(super) struct Directory {
     pub contents: Contents,
     /// What others rely on that a daemon which ran in it has said.
     pub words: Words,
+    /// Whether its journal rotted, and what was acknowledged is perhaps not known here again.
+    pub is_rotten: bool,
 }
 
 impl Directory {
     pub(super) fn empty(incarnation: Incarnation) -> Directory {
         let (runs, contents) = (Runs::default(), Contents::default());
-        Directory { incarnation, runs, contents, words: Words::default() }
+        Directory { incarnation, runs, contents, words: Words::default(), is_rotten: false }
     }
 }
 
@@ -84,6 +86,8 @@ pub(super) struct Host {
     pub held: u32,
     pub is_full: bool,
     pub is_slow: bool,
+    /// Whether the machine is without power: then nothing answers there, not even that nobody listens.
+    pub is_dark: bool,
 }
 
 /// The connection to the daemon at the other end.
@@ -170,6 +174,7 @@ impl Host {
             held: 0,
             is_full: false,
             is_slow: false,
+            is_dark: false,
         }
     }
 
@@ -216,6 +221,7 @@ impl World {
         if host.run.is_some() || host.held > 0 || host.refused.is_some() {
             return;
         }
+        host.is_dark = false;
         let before = host.directory.clone();
         let twin = match Twin::open(host.directory.contents.clone()) {
             Ok(twin) => Arc::new(twin),
@@ -232,6 +238,7 @@ impl World {
         if cuts_silently {
             engine.decide().expect("the twin can be written");
         }
+        host.directory.is_rotten &= engine.undecided().expect("the twin can be read").is_some();
         let Directory { incarnation, ref runs, ref words, .. } = host.directory;
         let words = words.clone();
         let mut runs = runs.clone();
@@ -291,8 +298,10 @@ impl World {
         let start = self.give();
         if let Some(host) = self.hosts.get_mut(&osd) {
             host.start = start;
+            host.is_dark |= loses_power;
         }
         self.tell(|| format!("osd.{osd} ends"));
+        self.hang_up(osd);
     }
 
     fn wake_at(&mut self, osd: u32, start: u64, span: SimSpan) {
@@ -405,7 +414,10 @@ impl World {
                 }
             }
             Effect::NoteDoubts(note) => run.engine.note_doubts(note).expect("the twin can be written"),
-            Effect::Decide => run.engine.decide().expect("the twin can be written"),
+            Effect::Decide => {
+                run.engine.decide().expect("the twin can be written");
+                host.directory.is_rotten = false;
+            }
             Effect::Mark => {
                 if run.engine.mark().is_err() {
                     self.end_with_error(osd);
@@ -525,7 +537,7 @@ impl World {
         match (from, packet) {
             // The connection has ended with the process at its other end.
             _ if is_over => {}
-            (Node::Osd(other), packet) if !self.is_running(osd) => self.refuse(osd, other, packet),
+            (from, packet) if !self.is_running(osd) => self.refuse(osd, from, packet),
             (Node::Osd(other), Packet::Hello { generation, bytes }) => {
                 self.accept(osd, start, other, (generation, &bytes));
             }
@@ -547,7 +559,7 @@ impl World {
             (Node::Monitor, Packet::FromMonitor { number, bytes }) => {
                 self.hear_monitor(osd, start, number, decoded(&bytes));
             }
-            (Node::Client(client), Packet::Ask { bytes }) => {
+            (Node::Client(client), Packet::Ask { bytes, .. }) => {
                 let ask: Ask = decoded(&bytes);
                 self.arrive(osd, start, Arrival::Ask { ask, door: Door::Client(client) });
             }
@@ -555,10 +567,19 @@ impl World {
         }
     }
 
-    /// No process listens.
-    fn refuse(&mut self, osd: u32, other: u32, packet: Packet) {
-        if let Packet::Hello { generation, .. } | Packet::Frame { generation, .. } = packet {
-            self.close(osd, other, generation);
+    /// No process listens: the machine says so, if it has power.
+    fn refuse(&mut self, osd: u32, from: Node, packet: Packet) {
+        if self.hosts.get(&osd).is_none_or(|host| host.is_dark) {
+            return;
+        }
+        match (from, packet) {
+            (Node::Osd(other), Packet::Hello { generation, .. } | Packet::Frame { generation, .. }) => {
+                self.close(osd, other, generation);
+            }
+            (Node::Client(_), Packet::Ask { number, .. }) => {
+                self.send(Node::Osd(osd), from, Packet::Refused { number });
+            }
+            _ => {}
         }
     }
 

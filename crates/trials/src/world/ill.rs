@@ -81,11 +81,12 @@ impl World {
             Kind::Kill => self.down(device, false),
             Kind::PowerCut => self.down(device, true),
             Kind::PowerCutAll => {
-                self.kept = (self.below(2) == 0).then_some(0);
-                self.late = (self.below(2) == 0).then_some(self.answered_by);
+                let is_aimed = std::mem::take(&mut self.is_aimed);
+                self.kept = (is_aimed || self.below(2) == 0).then_some(0);
+                self.late = (is_aimed || self.below(2) == 0).then_some(self.answered_by);
                 self.osds().into_iter().for_each(|osd| self.down(osd, true));
                 self.kept = None;
-                self.kill_monitor();
+                self.cut_power_of_monitor();
             }
             Kind::Stop => {
                 self.hold(device, 1);
@@ -260,9 +261,14 @@ impl World {
             Kind::MonitorLost => !self.keeper.is_lost,
             Kind::MonitorKill => self.keeper.state.is_some(),
             Kind::MonitorOlder => self.keeper.state.is_some() && !self.has_older_monitor(),
-            Kind::RotObject | Kind::RotJournal | Kind::Empty | Kind::Replace | Kind::Lost => {
-                free(fault.device)
+            // Two ends of journals that are not decided look like a loss of power.
+            Kind::RotJournal => {
+                let is_rotten = |(osd, host): (&u32, &super::host::Host)| {
+                    *osd != fault.device && host.directory.is_rotten
+                };
+                free(fault.device) && !self.hosts.iter().any(is_rotten)
             }
+            Kind::RotObject | Kind::Empty | Kind::Replace | Kind::Lost => free(fault.device),
             _ => true,
         }
     }
@@ -279,7 +285,11 @@ impl World {
 
     /// One reason fewer not to start a daemon.
     pub(super) fn hold_less(&mut self, osd: u32) {
-        self.with_host(osd, |host| host.held = host.held.saturating_sub(1));
+        self.with_host(osd, |host| {
+            host.held = host.held.saturating_sub(1);
+            // The machine has power again, and its daemon is started soon.
+            host.is_dark &= host.held > 0;
+        });
         self.after(AWAY, Event::Start { osd });
     }
 
@@ -332,6 +342,7 @@ impl World {
             match kind {
                 Kind::RotObject => host.directory.contents.rot_object(&mut draws),
                 _ => {
+                    host.directory.is_rotten = true;
                     for _ in 0..=draws.below(3) {
                         host.directory.contents.rot_journal(&mut draws);
                     }

@@ -42,6 +42,8 @@ pub(super) struct Keeper {
     pub is_lost: bool,
     /// When it was started.
     since: SimTime,
+    /// Whether its machine is without power.
+    is_dark: bool,
     /// None while it does not run.
     pub state: Option<State>,
     pub start: u64,
@@ -59,6 +61,7 @@ impl Keeper {
             devices,
             is_lost: false,
             since,
+            is_dark: false,
             state: None,
             start: 0,
             waiting: Vec::new(),
@@ -81,10 +84,17 @@ impl World {
         self.keeper.state = Some(state.planted(rule));
         self.keeper.start = self.give();
         self.keeper.since = self.now;
+        self.keeper.is_dark = false;
         self.tell(|| "the monitor starts".to_owned());
         let start = self.keeper.start;
         self.keep();
         self.after(LOOK, Event::Look { start });
+    }
+
+    /// The machine of the monitor loses power.
+    pub(super) fn cut_power_of_monitor(&mut self) {
+        self.kill_monitor();
+        self.keeper.is_dark = true;
     }
 
     /// The monitor ends without a word: what was published is on its disk.
@@ -243,8 +253,15 @@ impl World {
         {
             return;
         }
+        if self.keeper.state.is_none() {
+            // A daemon tries again after a while in any case.
+            if matches!(from, Node::Client(_)) && !self.keeper.is_dark {
+                self.send(Node::Monitor, from, Packet::Refused { number });
+            }
+            return;
+        }
         match decoded(bytes) {
-            ToMonitor::Maps { after, digest, wait_ms } if self.keeper.state.is_some() => {
+            ToMonitor::Maps { after, digest, wait_ms } => {
                 let until = self.now.saturating_add(SimSpan::from_ms(wait_ms.into()));
                 self.keeper.waiting.push(Waiting { who: from, number, after, digest, until });
                 self.answer_waiting();

@@ -302,3 +302,61 @@ fn warnings((objects, stale): Point) -> Vec<String> {
         format!("Costs were fitted on the runs with {objects} objects of which {stale}, the fewest, or one were written again; errors of these points say nothing"),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use towtank_store::experiment::{Case, Measured};
+
+    use super::*;
+    use crate::store::experiment::Discovery;
+    use crate::store::experiment::predict::Costs;
+
+    /// A point that took so long in each of its runs, with the prediction for it.
+    fn point(taken_s: [f64; 3], predicted_s: f64, is_fitted: bool) -> Predicted {
+        let discovery = Discovery::Scan;
+        let case =
+            Case { objects: 9, stale: 3, discovery, leaf_bits: None, repeat: 0, object_bytes: 64, seed: 1 };
+        let run = |backfill_s| Measured {
+            case,
+            backfill_s,
+            discovery_s: None,
+            looked_at: 9,
+            recovered: 3,
+            exchanged_bytes: 0,
+            cpu_s: 0.0,
+            peak_bytes: 0,
+            summary_bytes: 0,
+            writes: (3, 1.0),
+        };
+        let runs = taken_s.map(run).to_vec();
+        Predicted { case, runs, backfill_s: predicted_s, looked_at: 9.0, is_fitted }
+    }
+
+    fn measures(cases: &[Predicted]) -> [Option<f64>; 4] {
+        let costs = Costs { startup_s: 0.0, look_s: 0.0, recovery_s: 0.0 };
+        let fitted = Fitted { costs, cases: cases.to_vec() };
+        ["median_error", "worst_error", "median_error_of_long", "worst_error_of_long"].map(|name| {
+            let measure = MEASURES.iter().find(|measure| measure.name == name).expect("it is a measure");
+            (measure.value)(&fitted).map(|error| (error * 1e6).round() / 1e6)
+        })
+    }
+
+    #[test]
+    fn errors_of_long_points_are_of_those_that_took_a_second_and_were_not_fitted() {
+        let cases = [
+            point([1.0, 1.0, 9.0], 0.9, false),
+            point([2.0; 3], 2.4, false),
+            point([4.0; 3], 5.2, false),
+            point([0.9, 0.9, 5.0], 1.8, false),
+            point([3.0; 3], 9.0, true),
+        ];
+        assert_eq!(measures(&cases), [Some(0.25), Some(1.0), Some(0.2), Some(0.3)]);
+        // Planted: a point that was fitted, and one that was shorter, are counted.
+        let of_fitted: Vec<_> = cases.iter().map(|it| Predicted { is_fitted: false, ..it.clone() }).collect();
+        assert_ne!(measures(&of_fitted)[2..], measures(&cases)[2..]);
+        let longer: Vec<_> =
+            cases.iter().map(|it| Predicted { runs: it.runs[2..].to_vec(), ..it.clone() }).collect();
+        assert_ne!(measures(&longer)[2..], measures(&cases)[2..]);
+        assert_eq!(measures(&cases[3..4])[2..], [None, None], "missing is not 0");
+    }
+}
