@@ -27,6 +27,7 @@ const RUNS: Record<string, string[]> = {
   balance: ["balance", ...exports],
   "capacity-mix": ["capacity-sim", "--mix", "16KiB:90%:r100,1MiB:10%:r50"],
   "capacity-sim": ["capacity-sim"],
+  durability: ["durability", ...exports, "--replace-after", "24h", "--burst", "3 disks"],
   eta: ["eta", "--report", "../underway/1.report.json.gz"],
   pfs: ["run", "pfs-interactive"],
   place: ["place", "--keys", "10000"],
@@ -40,7 +41,7 @@ const RUNS: Record<string, string[]> = {
 };
 
 /** Studies whose pages have tables and no figure. */
-const WITHOUT_FIGURE = ["eta"];
+const WITHOUT_FIGURE = ["eta", "durability"];
 
 beforeAll(async () => {
   if (!existsSync(program)) throw new Error(`${program} is not built: cargo build -p towtank-cli, or set TOWTANK to its path`);

@@ -40,9 +40,9 @@ impl Ready {
     pub(super) fn check(scenario: Scenario, draft: &Draft) -> Result<Ready, Problems> {
         let mut problems = Problems::new();
         let year = SimSpan::from_secs(8_766 * 3_600);
-        if scenario.mission.is_zero() || scenario.mission > year.saturating_mul(1_000) {
+        if scenario.mission.is_zero() || scenario.mission > year.saturating_mul(500) {
             let message = format!("`mission` is {}", human::quantity(scenario.mission.as_secs_f64(), "s"));
-            problems.refuse(draft, "mission", message, "give a time above 0 and up to 1,000 years");
+            problems.refuse(draft, "mission", message, "give a time above 0 and up to 500 years");
         }
         if scenario.failure_rate.fraction_f64() <= 0.0 {
             let message = "`failure_rate` is 0: then nothing is ever lost";

@@ -18,9 +18,6 @@ use crate::whatif::replay::{Exposed, Replay};
 const SINGLES: usize = 5;
 const SEVERAL: usize = 3;
 
-/// Orders of groups of each.
-const ORDERS: u32 = 2;
-
 /// A repair has at least this time: a second.
 const LEAST_H: f64 = 1.0 / 3_600.0;
 
@@ -111,31 +108,15 @@ pub(super) fn all(scenario: &Scenario, layout: &Layout) -> Vec<Tried> {
 }
 
 impl Case {
-    /// The recovery in each of the drawn orders, with whether it waits for a replacement; or why it never ends.
-    fn run(
-        &self,
-        files: &Arc<dyn Files>,
-        context: &RunContext<'_>,
-    ) -> Result<Result<(Vec<Exposed>, bool), String>, StudyError> {
+    /// The recovery in a drawn order of groups, with whether it waits for a replacement; or why it never ends.
+    fn run(&self, order: u32, files: &Arc<dyn Files>) -> Result<Result<(Exposed, bool), String>, StudyError> {
         let mut why = String::new();
         for (text, is_replaced) in [(Some(&self.text), false), (self.replaced.as_ref(), true)] {
             let Some(text) = text else { continue };
             let replay = Replay::of(text.clone(), Arc::clone(files)).map_err(refused)?;
-            let mut orders = Vec::new();
-            for order in 0..ORDERS {
-                if context.stopped() {
-                    return Ok(Ok((Vec::new(), false)));
-                }
-                match replay.exposed(order)? {
-                    Ok(exposed) => orders.push(exposed),
-                    Err(stuck) => {
-                        why = stuck;
-                        break;
-                    }
-                }
-            }
-            if orders.len() == ORDERS as usize {
-                return Ok(Ok((orders, is_replaced)));
+            match replay.exposed(order)? {
+                Ok(exposed) => return Ok(Ok((exposed, is_replaced))),
+                Err(stuck) => why = stuck,
             }
         }
         let verb = if self.names.len() == 1 { "fails" } else { "fail" };
@@ -171,18 +152,16 @@ pub(super) fn table(
         let mut times =
             Times { devices: tried.devices as u64, hosts: tried.hosts as u64, ..Times::default() };
         for case in &tried.cases {
-            let (orders, is_replaced) = match case.run(files, context)? {
-                Ok(orders) => orders,
-                Err(why) => return Ok(Some(Err(why))),
-            };
             if context.stopped() {
                 return Ok(None);
             }
-            times.replaced += if is_replaced { orders.len() as u64 } else { 0 };
-            for exposed in &orders {
-                waited_s = exposed.waited_s;
-                add(exposed, (tolerance, tried.devices), &mut until, &mut times);
-            }
+            let (exposed, is_replaced) = match case.run(done as u32, files)? {
+                Ok(found) => found,
+                Err(why) => return Ok(Some(Err(why))),
+            };
+            times.replaced += u64::from(is_replaced);
+            waited_s = exposed.waited_s;
+            add(&exposed, (tolerance, tried.devices), &mut until, &mut times);
             done += 1;
             (context.progress)(towtank_study::Progress {
                 fraction: 0.5 * done as f64 / cases as f64,

@@ -124,8 +124,8 @@ impl Replay {
         let start_s = self.ready.start.as_secs_f64();
         let at = |spare: usize| recovered.until(spare).map(|at| start_s + at.as_secs_f64());
         let exposed = Exposed { by_spare: std::array::from_fn(at), waited_s: waited_s(&recovery) };
-        let stuck = recovered.stuck;
-        Ok(match stuck.objects() {
+        // What is lost needs no repair.
+        Ok(match recovered.stuck.objects() - recovered.stuck.lost {
             0 => Ok(exposed),
             _ => Err(left(&recovered, "wait for devices that are not marked out").unwrap_or_default()),
         })
