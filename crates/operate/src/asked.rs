@@ -272,6 +272,12 @@ impl Asked {
         self.fail.iter().any(|change| change.at.is_zero())
     }
 
+    /// Whether anything fails or is replaced.
+    #[must_use]
+    pub(crate) fn fails(&self) -> bool {
+        !self.fail.is_empty() || !self.replace.is_empty()
+    }
+
     /// Whether anything happens later.
     #[must_use]
     pub(crate) fn lasts(&self) -> bool {

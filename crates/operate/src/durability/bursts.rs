@@ -20,6 +20,15 @@ pub(super) struct Burst {
     racks: Option<usize>,
 }
 
+/// What there is with data.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Counts {
+    pub disks: usize,
+    pub hosts: usize,
+    /// None if the map has no racks.
+    pub racks: Option<usize>,
+}
+
 /// What it loses.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lost {
@@ -38,11 +47,7 @@ pub struct Lost {
 }
 
 /// The bursts of a scenario on so many disks, hosts and racks.
-pub(super) fn read(
-    texts: &Texts,
-    (disks, hosts, racks): (usize, usize, Option<usize>),
-    draft: &Draft,
-) -> Result<Vec<Burst>, Problems> {
+pub(super) fn read(texts: &Texts, counts: Counts, draft: &Draft) -> Result<Vec<Burst>, Problems> {
     let mut problems = Problems::new();
     let mut bursts = Vec::new();
     for (number, text) in texts.all().iter().enumerate() {
@@ -50,7 +55,7 @@ pub(super) fn read(
             Texts::One(_) => "burst".to_owned(),
             Texts::Many(_) => format!("burst[{number}]"),
         };
-        match parse(text, (disks, hosts, racks)) {
+        match parse(text, counts) {
             Ok((units, count, racks)) => {
                 bursts.push(Burst { text: text.clone(), key, units, count, racks });
             }
@@ -62,10 +67,7 @@ pub(super) fn read(
 
 type Parsed = (Units, usize, Option<usize>);
 
-fn parse(
-    text: &str,
-    (disks, hosts, all_racks): (usize, usize, Option<usize>),
-) -> Result<Parsed, (String, String)> {
+fn parse(text: &str, Counts { disks, hosts, racks: all_racks }: Counts) -> Result<Parsed, (String, String)> {
     let usual = || "write `3 disks`, `3 disks in 2 racks`, `2 hosts` or `1 % of hosts`".to_owned();
     let spaced = text.replace('%', " % ");
     let words: Vec<&str> = spaced.split_whitespace().collect();
@@ -149,7 +151,8 @@ mod tests {
 
     #[test]
     fn bursts_are_read_and_others_refused() {
-        let of = |text: &str| parse(text, (40, 10, Some(4)));
+        let counts = Counts { disks: 40, hosts: 10, racks: Some(4) };
+        let of = |text: &str| parse(text, counts);
         assert_eq!(of("3 disks"), Ok((Units::Devices, 3, None)));
         assert_eq!(of("1 disk in 1 rack"), Ok((Units::Devices, 1, Some(1))));
         assert_eq!(of("15 % of hosts"), Ok((Units::Hosts, 2, None)));
@@ -170,6 +173,8 @@ mod tests {
             let said = of(text).expect_err(text).0;
             assert!(said.contains(why), "{text}: {said}");
         }
-        assert!(parse("3 disks in 2 racks", (40, 10, None)).unwrap_err().0.contains("no racks"));
+        assert!(
+            parse("3 disks in 2 racks", Counts { racks: None, ..counts }).unwrap_err().0.contains("no racks")
+        );
     }
 }

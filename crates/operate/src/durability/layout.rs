@@ -8,6 +8,7 @@ use towtank_durability::burst::Explicit;
 use towtank_placement::crush::ItemId;
 use towtank_rebuild::plan::{DeviceId, NOWHERE};
 
+use super::bursts::Counts;
 use crate::whatif::replay::Replay;
 
 /// The groups with data, on devices that are numbered from 0.
@@ -107,7 +108,7 @@ impl Layout {
     }
 
     /// Devices with data, hosts and racks with such devices.
-    pub fn counts(&self) -> (usize, usize, Option<usize>) {
+    pub fn counts(&self) -> Counts {
         let of = |all: Vec<usize>| {
             let mut all = all;
             all.sort_unstable();
@@ -116,11 +117,11 @@ impl Layout {
         };
         let hosts: Vec<usize> = self.with_data.iter().map(|device| self.host_of[*device]).collect();
         let racks = hosts.iter().map(|host| self.rack_of[*host]).collect();
-        (self.with_data.len(), of(hosts), self.has_racks.then(|| of(racks)))
+        Counts { disks: self.with_data.len(), hosts: of(hosts), racks: self.has_racks.then(|| of(racks)) }
     }
 
     /// The groups as they are when nothing lacks a device, for bursts: on the devices with data alone.
-    pub fn explicit(&self) -> Result<Explicit, String> {
+    pub(super) fn explicit(&self) -> Result<Explicit, String> {
         let number = |device: usize| self.with_data.binary_search(&device).ok();
         let hosts: Vec<Option<usize>> =
             self.with_data.iter().map(|device| Some(self.host_of[*device])).collect();

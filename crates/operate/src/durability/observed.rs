@@ -252,8 +252,8 @@ impl Seen {
         }
     }
 
-    /// The median of repairs after one failure (0), or of the exposure of groups that lack two devices (1), in
-    /// seconds from the failure.
+    /// The median of repairs after one failure (0), or of the exposure of groups that lack two devices (1),
+    /// in seconds from the failure.
     pub(super) fn repair_s(&self, which: usize) -> Value {
         self.found()?;
         let of = |times: &&Times| times.devices as usize == which + 1;

@@ -1,5 +1,5 @@
-//! How long repairs take: recoveries of this very cluster by the model of `whatif`, in which one device fails,
-//! or several at once, in one host or in several.
+//! How long repairs take: recoveries of this very cluster by the model of `whatif`, in which one device
+//! fails, or several at once, in one host or in several.
 
 use std::sync::Arc;
 
@@ -51,6 +51,9 @@ pub struct Times {
     /// How many of them waited for a replacement.
     pub replaced: u64,
 }
+
+/// The times of all recoveries, with a table of them; or what is never repaired.
+type Found = Result<(Vec<Times>, Table), String>;
 
 /// Sets of devices to fail.
 fn sets(layout: &Layout) -> Vec<(usize, usize, Vec<Vec<usize>>)> {
@@ -108,7 +111,8 @@ pub(super) fn all(scenario: &Scenario, layout: &Layout) -> Vec<Tried> {
 }
 
 impl Case {
-    /// The recovery in a drawn order of groups, with whether it waits for a replacement; or why it never ends.
+    /// The recovery in a drawn order of groups, with whether it waits for a replacement; or why it never
+    /// ends.
     fn run(&self, order: u32, files: &Arc<dyn Files>) -> Result<Result<(Exposed, bool), String>, StudyError> {
         let mut why = String::new();
         for (text, is_replaced) in [(Some(&self.text), false), (self.replaced.as_ref(), true)] {
@@ -141,7 +145,7 @@ pub(super) fn table(
     all: &[Tried],
     (tolerance, files): (usize, &Arc<dyn Files>),
     context: &RunContext<'_>,
-) -> Result<Option<Result<(Vec<Times>, Table), String>>, StudyError> {
+) -> Result<Option<Found>, StudyError> {
     let (mut rows, mut found) = (Vec::new(), Vec::new());
     let mut waited_s = 0.0_f64;
     let cases: usize = all.iter().map(|tried| tried.cases.len()).sum();

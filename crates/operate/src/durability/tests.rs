@@ -147,8 +147,8 @@ fn three_failures_within_repairs_lose_data() {
     let (seen, words) = answered(small(&[]), &often);
     let loss = value(&seen, "loss_probability");
     assert!(words.contains("they agree") && words.contains("from a whole cluster"), "{words}");
-    // Each losing set of three: a first failure, a second one while the first is repaired, a third one while two
-    // lack: at most with the longest repairs, at least with the shortest exposure.
+    // Each losing set of three: a first failure, a second one while it is repaired, a third one while two
+    // lack.
     let all = groups(&small(&[]));
     let mut sets: Vec<Vec<i64>> = all
         .iter()
@@ -171,8 +171,8 @@ fn three_failures_within_repairs_lose_data() {
     assert!(value(&seen, "loss_low") <= loss && loss <= value(&seen, "loss_high"));
 }
 
-/// More failures, a longer mission and hosts that fail with their devices make a loss more likely; one seed has
-/// one result.
+/// More failures, a longer mission and hosts that fail with their devices make a loss more likely; one seed
+/// has one result.
 #[test]
 fn what_is_worse_is_less_durable() {
     let loss = |keys: &str| value(&answered(small(&[]), &format!("{SMALL}{keys}")).0, "loss_probability");

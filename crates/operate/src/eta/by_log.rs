@@ -10,7 +10,7 @@ use towtank_streams::{Draws, Purpose, Seed, Uniform as _};
 
 use super::case::Ready;
 use super::moments::Moment;
-use super::speed::{TENTH, apart_s};
+use super::stretch::{TENTH, apart_s};
 use crate::whatif::orders::{SHARES, quantile};
 
 /// So many times groups are drawn onto primaries.

@@ -13,15 +13,9 @@ use super::by_log::Counted;
 use super::case::Ready;
 use super::moments::Moment;
 use super::share::{Share, courses};
-use super::stretch::LAG_S;
+use super::stretch::{TENTH, apart_s};
 use crate::whatif::orders::{BETWEEN_EVENTS, SHARES};
 use crate::whatif::replay::{Course, Replay};
-
-/// By how many seconds the ages of the counts at both ends differ, each of which is as likely to be
-/// anything up to the lag: a standard deviation.
-pub(super) fn apart_s() -> f64 {
-    LAG_S / 6.0_f64.sqrt()
-}
 
 /// How likely it is that settings are other than assumed, so that the speed is off by any factor, and by
 /// which one then: the standard deviation of its logarithm. Choices: an operator who asks may have changed
@@ -32,9 +26,6 @@ const OTHER_SPREAD: f64 = 1.2;
 /// The grid of logarithms of the scale: from a twentieth to twenty times.
 const GRID: usize = 600;
 const MOST: f64 = 3.0;
-
-/// A quantile of a normal distribution with a tenth above it.
-pub(super) const TENTH: f64 = 1.282;
 
 /// A stretch says enough if its range is no wider than this to each side: about as much as one recovery
 /// differs from the next with the same constants, and drawn orders.

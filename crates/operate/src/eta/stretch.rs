@@ -11,6 +11,15 @@ use super::moments::{Moment, changed};
 /// Daemons tell the manager what they did each 5 s (`mgr_stats_period`), so each count is up to 5 s old.
 pub(super) const LAG_S: f64 = 5.0;
 
+/// By how many seconds the ages of the counts at both ends differ, each of which is as likely to be
+/// anything up to the lag: a standard deviation.
+pub(super) fn apart_s() -> f64 {
+    LAG_S / 6.0_f64.sqrt()
+}
+
+/// A quantile of a normal distribution with a tenth above it.
+pub(super) const TENTH: f64 = 1.282;
+
 /// A stretch that lasts so long is long enough: the age of the counts at both ends changes its speed by less
 /// than a tenth in four cases of five.
 pub(super) const ENOUGH_S: f64 = 30.0;

@@ -14,8 +14,8 @@ pub struct Safety {
     pub short_now: u64,
     /// Groups that are on fewer devices than `min_size` now.
     pub below_min_size_now: u64,
-    /// Groups that are on fewer devices than `min_size` after the change, those that the map leaves where they are
-    /// included.
+    /// Groups that are on fewer devices than `min_size` after the change, with those that hold them now and
+    /// stay up.
     pub below_min_size: u64,
     /// Groups that have enough devices for writes only with those that hold them now and that the map takes
     /// them from.

@@ -76,9 +76,7 @@ impl Ready {
     /// Each problem with its place in `draft`.
     pub fn check(scenario: Scenario, draft: &Draft) -> Result<Ready, Problems> {
         let asked = Asked::of(&scenario.keyed(), draft)?;
-        let mut problems = check_shares(&scenario, draft);
-        problems.extend(steps::check(&scenario, draft));
-        problems.into_result(())?;
+        check_shares(&scenario, draft).into_result(())?;
         let (learned, starts) = calibrated::load(&scenario, draft)?;
         let (mut joined, flags) = loaded(&scenario, &asked, draft)?;
         let mut words: Vec<Told> = asked.fail.iter().map(|change| change.told("fails")).collect();
@@ -95,8 +93,8 @@ impl Ready {
             stages::stages((&asked, &flags), (&scenario, draft), &begins, &mut words, &mut warnings)?;
         let Stages { times, mut after, upmaps_dropped, down, left_alone, by_user, kept, late, was_out } =
             course;
-        let mut disks = vec![classed(&start, &joined, &scenario)];
-        disks.extend(after.iter().map(|cluster| classed(cluster, &joined, &scenario)));
+        let clusters = std::iter::once(&start).chain(&after);
+        let disks = clusters.map(|cluster| classed(cluster, &joined, &scenario)).collect();
         let end = after.last().expect("there is a stage at the beginning").clone();
         let (way, then) = Way::of(&start, (&mut after, &by_user), &mut warnings).unzip();
         steps::check_used(way.as_ref(), &after, &start, draft).into_result(())?;
@@ -121,8 +119,7 @@ impl Ready {
             real.staged(&RunContext::alone(Seed(0), 0)).expect("nobody stops a context of its own");
         keep_in(&mut staged.struck, &(&kept | &late), &real);
         staged.warnings.extend(real.warnings_about_racks(&staged.struck));
-        words.extend(returns_and_flags(&asked));
-        words.sort_by_key(|told| told.at);
+        in_order(&mut words, &asked);
         let starts = starts.when(!words.is_empty());
         let added = later::add(&mut staged, (&asked, &times), (&scenario, starts), (&real, &flags), draft)?;
         if let Some(way) = &way {
@@ -144,8 +141,7 @@ impl Ready {
             never_out: false,
             splits,
         };
-        let (lasts, start, told) = (asked.lasts(), added.start, words);
-        let fails = !asked.fail.is_empty() || !asked.replace.is_empty();
+        let (lasts, start, told, fails) = (asked.lasts(), added.start, words, asked.fails());
         Ok(Ready { scenario, case, real, staged, added, fails, lasts, start, down, kept, was_out, way, told })
     }
 
@@ -187,6 +183,12 @@ fn loaded(scenario: &Scenario, asked: &Asked, draft: &Draft) -> Result<(Joined, 
     Ok((joined, flags))
 }
 
+/// Adds what comes back, and flags, in the order of time.
+fn in_order(words: &mut Vec<Told>, asked: &Asked) {
+    words.extend(returns_and_flags(asked));
+    words.sort_by_key(|told| told.at);
+}
+
 /// What is down and in, of racks that are down as a whole.
 fn of_dead_racks(cluster: &Cluster) -> BTreeSet<ItemId> {
     let waits = |device: &ItemId| cluster.device(*device).is_some_and(|own| !own.up && own.weight > 0);
@@ -225,6 +227,7 @@ fn check_shares(scenario: &Scenario, draft: &Draft) -> Problems {
         let message = format!("`failure_rate` is {} a year, more than all", scenario.failure_rate);
         problems.refuse(draft, "failure_rate", message, "1.5% is what is taken if it is left out");
     }
+    problems.extend(steps::check(scenario, draft));
     problems
 }
 

@@ -41,8 +41,8 @@ pub struct Exposure {
     pub servers: Vec<String>,
     /// At each of these moments: when it is, and how many devices and pairs would lose data.
     pub moments: Vec<(f64, u64, u64)>,
-    /// The most groups of which fewer copies or shards are left at one of these moments than a read takes, and
-    /// that are read again when devices have returned.
+    /// The most groups of which fewer copies or shards are left at one of these moments than a read takes,
+    /// and that are read again when devices have returned.
     pub away_groups: u64,
 }
 

@@ -106,9 +106,9 @@ impl Replay {
         self.ready.real.paced()
     }
 
-    /// How long groups lack copies, in the order of groups of one draw: until the last that lacked some and had
-    /// at most so many to spare was complete, in seconds from the change, none where there was no such group.
-    /// Or why some stay as they are.
+    /// How long groups lack copies, in the order of groups of one draw: until the last that lacked some and
+    /// had at most so many to spare was complete, in seconds from the change, none where there was no such
+    /// group. Or why some stay as they are.
     ///
     /// # Errors
     /// When the model fails.

@@ -33,6 +33,7 @@ const LATE: SimSpan = SimSpan::from_secs(60);
 const IN_RATIO_MIN: f64 = 0.75;
 
 /// The course of the map.
+#[derive(Default)]
 pub(super) struct Stages {
     /// When each stage begins, the first at the beginning.
     pub(super) times: Vec<SimSpan>,
@@ -299,17 +300,7 @@ pub(super) fn stages(
         so_far.held.clone_from(of_dead_racks);
     }
     let mut acts = acts(&monitors, &mut so_far.stay);
-    let mut stages = Stages {
-        times: Vec::new(),
-        after: Vec::new(),
-        upmaps_dropped: 0,
-        down: DownAndIn::default(),
-        left_alone: None,
-        by_user: Vec::new(),
-        kept: BTreeSet::new(),
-        late: BTreeSet::new(),
-        was_out: BTreeSet::new(),
-    };
+    let mut stages = Stages::default();
     let mut by_itself: Vec<ItemId> = Vec::new();
     let mut steps: BTreeMap<SimSpan, _> = asked.stages().into_iter().collect();
     let mut times: BTreeSet<SimSpan> = steps.keys().chain(acts.keys()).copied().collect();
@@ -328,13 +319,7 @@ pub(super) fn stages(
             }
             None => before.clone(),
         };
-        for (device, due) in look_at_racks(&monitors, (&then, at), &mut so_far) {
-            times.insert(due);
-            acts.entry(due).or_default().out.insert(device);
-            times.extend(monitors.returns.get(&device).filter(|back| **back > due).inspect(|back| {
-                acts.entry(**back).or_default().back.insert(device);
-            }));
-        }
+        times.extend(free_of_racks(&monitors, (&then, at), &mut so_far, &mut acts));
         let acts = acts.remove(&at).unwrap_or_default();
         let out = mark_out(&monitors, (&mut then, at), &acts, &mut so_far);
         let back = acts.back;
@@ -520,6 +505,25 @@ fn look_at_racks(
         }
     }
     due
+}
+
+/// Plans what becomes of what is no more of a rack that is down as a whole; tells when.
+fn free_of_racks(
+    monitors: &Monitors<'_>,
+    now: (&Cluster, SimSpan),
+    so_far: &mut SoFar,
+    acts: &mut BTreeMap<SimSpan, Acts>,
+) -> Vec<SimSpan> {
+    let mut times = Vec::new();
+    for (device, due) in look_at_racks(monitors, now, so_far) {
+        acts.entry(due).or_default().out.insert(device);
+        times.push(due);
+        if let Some(back) = monitors.returns.get(&device).filter(|back| **back > due) {
+            acts.entry(*back).or_default().back.insert(device);
+            times.push(*back);
+        }
+    }
+    times
 }
 
 /// Marks devices out, one after the other, and tells which; those that the monitors keep in are noted, and
