@@ -186,7 +186,7 @@ fn loaded(scenario: &Scenario, asked: &Asked, draft: &Draft) -> Result<(Joined, 
 /// Adds what comes back, and flags, in the order of time.
 fn in_order(words: &mut Vec<Told>, asked: &Asked) {
     words.extend(returns_and_flags(asked));
-    words.sort_by_key(|told| told.at);
+    words.sort_by_key(|one| one.at);
 }
 
 /// What is down and in, of racks that are down as a whole.
