@@ -74,8 +74,7 @@ impl Question for Durability {
          sectors, ages and batches of devices, outages of hosts and racks that lose nothing, operators.";
     const RESULTS_VERSION: u32 = 1;
     const EXAMPLES: &'static [&'static str] = &[
-        "towtank durability --report report.json",
-        "towtank durability --report report.json --failure-rate 3% --mission 43830h",
+        "towtank durability --report report.json --failure-rate 3% --mission 5y",
         "towtank durability --report report.json --burst '3 disks' --burst '1 % of hosts'",
         "towtank durability --report report.json --fail-if 'loss_nines < 9'",
     ];

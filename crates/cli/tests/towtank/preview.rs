@@ -41,6 +41,7 @@ fn the_whole_answer_at_eighty_columns() {
     groups_short               0 groups
     groups_homeless            0 groups
     groups_below_min_size      0 groups
+    groups_on_old_devices      0 groups
     groups_short_now           0 groups
     groups_inactive_now        0 groups
     groups_lost_now            0 groups
@@ -168,9 +169,8 @@ fn near_names_are_suggested() {
 fn removing_every_device_is_an_answer() {
     assert_snapshot!(brief(&Folder::with_cluster("preview_all"), &["--remove", "default"]), @"
     possible is 0 B.
-    because     288 groups would have no device left
-
-    danger      288 groups would have no device left: their data would not be served, and might be lost
+    because     288 groups would have fewer than `min_size` devices by the map, and would take writes
+                only while those that hold them now stay up
 
     Results of each pool
     Pool     Groups  Moved [groups]  Stored [TiB]  Moved [B]

@@ -151,7 +151,7 @@ fn a_wrong_change_is_marked() {
     assert_snapshot!(folder.run(&["run", "wrong.toml", "--quiet"]), @r#"
     error: `changes` has "returns osd.3@1h": osd.3 has not failed before 1h
       --> wrong.toml:7:5
-    hint: say when it fails: --fail osd.3
+    hint: say when it fails, before 1h: --fail osd.3
     exit 2
     "#);
 }

@@ -210,10 +210,8 @@ fn returns<'a>(
         };
         if let Some(device) = devices.iter().find(|device| !fails_before(device)) {
             let message = format!("{} has not failed before {}", name(device), change.at);
-            let hint = format!(
-                "say when it fails or is taken out of its host, before {}: --fail {}@TIME",
-                change.at, change.text
-            );
+            let how = if change.verb == "replace" { "fails or is pulled" } else { "fails" };
+            let hint = format!("say when it {how}, before {}: --fail {}", change.at, change.text);
             problems.push(change.problem(draft, &message).hint(hint));
         }
         let again = devices.iter().find(|device| found.iter().any(|(_, earlier)| earlier.contains(device)));
