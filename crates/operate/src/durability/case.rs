@@ -15,6 +15,7 @@ use super::layout::Layout;
 use super::repairs::{self, Tried};
 use super::scenario::Scenario;
 use crate::exports::key_of_dump;
+use crate::learning::without_places;
 use crate::states;
 use crate::whatif::replay::Replay;
 use crate::whatif::time_alone::Loaded;
@@ -55,7 +56,8 @@ impl Ready {
             }
         }
         let files: Arc<dyn Files> = Arc::new(Loaded(draft.inputs()));
-        let base = Replay::of(scenario.about(&[], None), Arc::clone(&files))?;
+        let base = Replay::of(scenario.about(&[], None), Arc::clone(&files))
+            .map_err(|problems| without_places(&problems))?;
         let layout = Layout::of(&base);
         let key = key_of_dump(&scenario.exports);
         let warnings = can_be_asked(&base, &layout, key, draft)?;

@@ -113,12 +113,17 @@ pub(super) fn all(scenario: &Scenario, layout: &Layout) -> Vec<Tried> {
 impl Case {
     /// The recovery in a drawn order of groups, with whether it waits for a replacement; or why it never
     /// ends.
-    fn run(&self, order: u32, files: &Arc<dyn Files>) -> Result<Result<(Exposed, bool), String>, StudyError> {
+    fn run(
+        &self,
+        order: u32,
+        files: &Arc<dyn Files>,
+        context: &RunContext<'_>,
+    ) -> Result<Result<(Exposed, bool), String>, StudyError> {
         let mut why = String::new();
         for (text, is_replaced) in [(Some(&self.text), false), (self.replaced.as_ref(), true)] {
             let Some(text) = text else { continue };
             let replay = Replay::of(text.clone(), Arc::clone(files)).map_err(refused)?;
-            match replay.exposed(order)? {
+            match replay.exposed(order, context)? {
                 Ok(exposed) => return Ok(Ok((exposed, is_replaced))),
                 Err(stuck) => why = stuck,
             }
@@ -156,10 +161,13 @@ pub(super) fn table(
         let mut times =
             Times { devices: tried.devices as u64, hosts: tried.hosts as u64, ..Times::default() };
         for case in &tried.cases {
+            let part = |done: usize| 0.5 * done as f64 / cases as f64;
+            let ran = context
+                .within(part(done)..part(done + 1), |context| case.run(done as u32, files, context))?;
             if context.stopped() {
                 return Ok(None);
             }
-            let (exposed, is_replaced) = match case.run(done as u32, files)? {
+            let (exposed, is_replaced) = match ran {
                 Ok(found) => found,
                 Err(why) => return Ok(Some(Err(why))),
             };
@@ -167,10 +175,6 @@ pub(super) fn table(
             waited_s = exposed.waited_s;
             add(&exposed, (tolerance, tried.devices), &mut until, &mut times);
             done += 1;
-            (context.progress)(towtank_study::Progress {
-                fraction: 0.5 * done as f64 / cases as f64,
-                ..towtank_study::Progress::default()
-            });
         }
         rows.push(Row { devices: tried.devices, hosts: tried.hosts, until_h: filled(until) });
         times.whole_h.sort_by(f64::total_cmp);

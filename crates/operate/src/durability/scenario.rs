@@ -49,7 +49,7 @@ fn year() -> SimSpan {
 }
 
 /// Keys that `whatif` does not have, or that mean nothing to it here.
-const OWN: [&str; 4] = ["host_failure_rate", "mission", "replace_after", "burst"];
+const OWN: [&str; 5] = ["failure_rate", "host_failure_rate", "mission", "replace_after", "burst"];
 
 impl Scenario {
     /// The scenario of `whatif` in which these devices fail at once.

@@ -112,14 +112,17 @@ impl Replay {
     ///
     /// # Errors
     /// When the model fails.
-    pub(crate) fn exposed(&self, draw: u32) -> Result<Result<Exposed, String>, StudyError> {
-        let context = RunContext::alone(Seed(0), 0);
-        let base = self.ready.real.recovery(&self.ready.staged, &context);
+    pub(crate) fn exposed(
+        &self,
+        draw: u32,
+        context: &RunContext<'_>,
+    ) -> Result<Result<Exposed, String>, StudyError> {
+        let base = self.ready.real.recovery(&self.ready.staged, &RunContext::alone(Seed(0), 0));
         let recovery =
             orders::with_ties(&Recovery { clients: None, quiet: false, ..base }, Seed(0).part(draw));
         let recovered = match thinned(&recovery) {
-            Some(thinned) => thinned.whole(&recovery, running::run(&thinned.of(&recovery), &context)?),
-            None => running::run(&recovery, &context)?,
+            Some(thinned) => thinned.whole(&recovery, running::run(&thinned.of(&recovery), context)?),
+            None => running::run(&recovery, context)?,
         };
         let start_s = self.ready.start.as_secs_f64();
         let at = |spare: usize| recovered.until(spare).map(|at| start_s + at.as_secs_f64());
