@@ -60,7 +60,8 @@ pub(super) struct Stages {
 pub struct DownAndIn {
     /// When some are marked out, in seconds, and which.
     pub out: Vec<(f64, String)>,
-    /// What fails here and is marked out when a flag on a part of the cluster is unset.
+    /// What fails here and is marked out by a stage: when a flag of a part of the cluster is unset, a rack is
+    /// no more down as a whole, or others are in again.
     pub freed: Vec<(f64, String)>,
     /// For how long some of these have been down by the exports, in words.
     pub since: Vec<String>,
@@ -224,17 +225,19 @@ impl Monitors<'_> {
 
     /// Whether a device is of a rack that is down as a whole, where that keeps it in.
     fn is_of_dead_rack(&self, cluster: &Cluster, device: ItemId, at: SimSpan) -> bool {
-        let failed =
-            |item| self.fails.get(&item).is_some_and(|failed| failed.saturating_add(self.detection) <= at);
-        let is_up = |item| self.is_back(item, at) || (!failed(item) && cluster.serves(item));
+        let is_up = |item| self.is_back(item, at) || (!self.has_failed(item, at) && cluster.serves(item));
         !self.rack_out && cluster.in_rack_without(device, is_up)
     }
 
     /// Whether a device is known to be down.
     fn is_down(&self, device: ItemId, at: SimSpan) -> bool {
         let was_down = self.start.device(device).is_some_and(|own| !own.up);
-        let fails = self.fails.get(&device).is_some_and(|failed| failed.saturating_add(self.detection) <= at);
-        (was_down || fails) && !self.is_back(device, at)
+        (was_down || self.has_failed(device, at)) && !self.is_back(device, at)
+    }
+
+    /// Whether a failure of it here has been detected.
+    fn has_failed(&self, device: ItemId, at: SimSpan) -> bool {
+        self.fails.get(&device).is_some_and(|failed| failed.saturating_add(self.detection) <= at)
     }
 
     /// Whether the recovery takes a failure for one of a whole rack, which it never marks out.
