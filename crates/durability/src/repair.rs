@@ -27,6 +27,8 @@ pub struct Job {
     pub domain: usize,
     /// The degree of exposure that is worked on: it falls to 0, when the device is good again.
     pub stage: usize,
+    /// The degree at which it began.
+    pub top: usize,
     /// For how long nothing is done yet.
     pub wait_h: f64,
     /// The work that is left of each degree, from 1.

@@ -383,6 +383,7 @@ impl State {
             group: system.group_of(device).unwrap_or(usize::MAX),
             domain: system.fleet.devices[device].domain,
             stage: stage.min(STAGES_MAX),
+            top: stage.min(STAGES_MAX),
             wait_h: 0.0,
             left_h: [0.0; STAGES_MAX],
             pace: 1.0,

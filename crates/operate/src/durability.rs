@@ -2,8 +2,8 @@
 //! repairs take by the model of `whatif`, and how often devices fail.
 //!
 //! The probability is found by simulation of rare events (`towtank_durability`), by two methods that must
-//! agree. What it leaves out: unreadable sectors, ages and batches of devices, outages that lose nothing,
-//! operators; groups keep their devices after a repair.
+//! agree. What it leaves out: unreadable sectors, ages and batches of devices, hosts and racks that fail as a
+//! whole, operators; groups keep their devices after a repair. Clusters that are not whole are refused.
 //!
 //! - `scenario`: the keys; `layout`: groups on devices, hosts and racks; `bursts`: what fails at once;
 //! - `repairs`: recoveries that say how long repairs take;
@@ -43,7 +43,6 @@ const FLAGS: &[Flag] = &[
     flag("failure-rate", "failure_rate"),
     flag("mission", "mission"),
     flag("burst", "burst"),
-    flag("host-failure-rate", "host_failure_rate"),
     flag("replace-after", "replace_after"),
     flag("machines", "machines"),
     flag("disk", "disk"),
@@ -70,8 +69,10 @@ impl Question for Durability {
          (one failure, and several at once in one host or in several). Two methods for rare events must agree. --burst says \
          how likely a loss is when so much fails at once, exactly where that can be counted. No cluster is contacted.\n\n\
          The failure rate is a rate: expected failures of each device in a year of 365.25 days; it is constant, and devices \
-         fail independently. A cluster that lacks copies now starts there, and the answer says so. Not modelled: unreadable \
-         sectors, ages and batches of devices, outages of hosts and racks that lose nothing, operators.";
+         fail independently, as single devices. Groups count as exposed until the last one is repaired, so the probability is an \
+         upper bound for the repair times. A cluster that is not whole now, or whose groups survive different numbers of lost \
+         devices, is refused. Not modelled: unreadable sectors, ages and batches of devices, hosts and racks that fail as a \
+         whole (but for --burst), operators.";
     const RESULTS_VERSION: u32 = 1;
     const EXAMPLES: &'static [&'static str] = &[
         "towtank durability --report report.json --failure-rate 3% --mission 5y",

@@ -47,7 +47,7 @@ impl Table {
 fn works(row: &Row, job: &Job) -> [f64; STAGES_MAX] {
     let mut work = [0.0; STAGES_MAX];
     let mut before = 0.0;
-    for degree in (1..=job.stage.min(STAGES_MAX)).rev() {
+    for degree in (1..=job.top.min(STAGES_MAX)).rev() {
         let times = &row.until_h[degree.min(row.until_h.len()) - 1];
         let at = times[(job.luck * times.len() as f64) as usize];
         work[degree - 1] = (at - before).max(0.0);
@@ -100,5 +100,33 @@ impl Repair for Table {
     fn mean_h(&self, _: &System) -> f64 {
         let times = &self.rows[0].until_h[0];
         self.delay.mean_h() + crate::sums::sum(times.iter().copied()) / times.len() as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is left at a lower degree is what its end is later, also when the degree above is over: both
+    /// together take until the end of the lower one.
+    #[test]
+    fn the_degrees_of_a_repair_end_one_after_the_other() {
+        let row = Row { devices: 2, hosts: 2, until_h: vec![vec![9.0], vec![2.0]] };
+        let job = |stage, top| Job {
+            device: 0,
+            group: 0,
+            domain: 0,
+            stage,
+            top,
+            wait_h: 0.0,
+            left_h: [0.0; STAGES_MAX],
+            pace: 1.0,
+            is_whole: false,
+            luck: 0.5,
+        };
+        assert_eq!(works(&row, &job(2, 2))[..2], [7.0, 2.0]);
+        assert_eq!(works(&row, &job(1, 2))[..2], [7.0, 2.0]);
+        // A device whose groups lack nothing else is whole at the end of all.
+        assert_eq!(works(&row, &job(1, 1))[..2], [9.0, 0.0]);
     }
 }

@@ -85,22 +85,20 @@ pub(super) fn answer(view: &View<'_>) -> Answer {
     if let Some(text) = methods(view) {
         answer.push(Label::Also, text);
     }
-    let [devices, hosts] = kept.causes;
-    if hosts > 0.0 {
-        let share = human::quantity(hosts / (devices + hosts), "share");
-        answer.push(Label::Also, format!("{share} of it by a host that fails as a whole"));
-    }
     for text in assumed(view) {
         answer.push(Label::Assumed, text);
     }
     answer.push(
         Label::LeavesOut,
-        "unreadable sectors, ages and batches of devices, outages of hosts and racks, operators; groups keep their devices \
-         after a repair"
+        "unreadable sectors, ages and batches of devices, hosts and racks that fail as a whole, operators; groups keep their \
+         devices after a repair"
             .to_owned(),
     );
     answer.by_measures(["loss_probability"])
 }
+
+/// A standard error above this share confirms nothing. A choice: a factor of two lies within two of them.
+const COARSE: f64 = 0.3;
 
 /// How it was found, and what another method says.
 fn methods(view: &View<'_>) -> Option<String> {
@@ -113,8 +111,8 @@ fn methods(view: &View<'_>) -> Option<String> {
     );
     view.value("loss_probability")?;
     Some(match (kept.agrees, view.value("loss_by_other")) {
-        (Some(agrees), Some(other)) => {
-            let words = if agrees { "they agree" } else { "THEY DISAGREE: trust neither" };
+        (Some(_), Some(other)) => {
+            let words = if kept.other_error > COARSE { "too coarse to confirm it" } else { "they agree" };
             let off = human::quantity(kept.other_error, "share");
             format!(
                 "{by}; another method says {}, with a standard error of {off}: {words}",
@@ -136,25 +134,18 @@ fn finding(view: &View<'_>) -> String {
         let why = view.reason("loss_probability").unwrap_or("the reason is not known");
         return format!("no probability of loss: {why}.");
     };
-    let range = match (view.value("loss_low"), view.value("loss_high")) {
-        (Some(low), Some(high)) => format!(" ({low:.1e} to {high:.1e} by sampling)"),
-        _ => String::new(),
-    };
-    let start = if view.kept.lacking > 0 { "from the state of now" } else { "from a whole cluster" };
-    format!("P(any loss in the cluster in {}) = {}{range}, {start}.", view.mission(), probability(loss))
+    format!(
+        "P(any loss in the cluster in {}) = {}, an upper bound for these repair times, from a whole cluster.",
+        view.mission(),
+        probability(loss)
+    )
 }
 
 fn assumed(view: &View<'_>) -> Vec<String> {
     let scenario = &view.point.scenario;
     let rate = human::digits(scenario.failure_rate.fraction_f64());
-    let hosts = match scenario.host_failure_rate.fraction_f64() {
-        0.0 => "hosts fail only with their devices one by one (`--host-failure-rate`)".to_owned(),
-        share => {
-            format!("{} of hosts fail for good in a year, with their data", human::quantity(share, "share"))
-        }
-    };
     let mut all = vec![format!(
-        "each of {} devices fails {rate} times in a year of 365.25 days (a rate, constant, independent: `--failure-rate`); {hosts}",
+        "each of {} devices fails {rate} times in a year of 365.25 days (a rate, constant, independent: `--failure-rate`)",
         human::digits(view.kept.devices as f64)
     )];
     all.extend(repairs(&view.kept.times, view.kept.calibrated));
@@ -181,8 +172,8 @@ fn repairs(times: &[Times], calibrated: bool) -> Option<String> {
     let speeds = if calibrated { "at speeds that were learned" } else { "at typical speeds" };
     (!each.is_empty()).then(|| {
         format!(
-            "repairs by the model of `towtank whatif`, {speeds}: {}; where several are under way they share what they share there, \
-             and groups that lack most go first",
+            "repairs by the model of `towtank whatif`, {speeds}: {}; groups that lack most go first, and each counts as exposed \
+             until the last of its kind is repaired",
             each.join(", ")
         )
     })

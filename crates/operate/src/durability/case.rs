@@ -6,8 +6,11 @@ use std::sync::Arc;
 use towtank_durability::burst::Explicit;
 use towtank_durability::fleet::{Device, Domain, Fleet, LossRule, System};
 use towtank_durability::rates::{Afr, Life, Year};
+use towtank_rebuild::model::SPARES;
 use towtank_report::{Status, Warning, human};
 use towtank_scenario::{Draft, Files, Problems};
+use towtank_streams::Seed;
+use towtank_study::RunContext;
 use towtank_units::{Bytes, SimSpan};
 
 use super::bursts::{self, Burst};
@@ -16,6 +19,8 @@ use super::repairs::{self, Tried};
 use super::scenario::Scenario;
 use crate::exports::key_of_dump;
 use crate::learning::without_places;
+use crate::preview::dangers;
+use crate::preview::moves::Moves;
 use crate::states;
 use crate::whatif::replay::Replay;
 use crate::whatif::time_alone::Loaded;
@@ -100,63 +105,71 @@ fn files(scenario: &Scenario) -> [(&'static str, bool); 6] {
     ]
 }
 
-/// What the states of groups say; refuses clusters of which nobody knows what they have.
+/// What `whatif` says of the cluster as it is; refuses one that is not whole, and groups for which one table of
+/// repairs does not hold.
 fn can_be_asked(base: &Replay, layout: &Layout, key: &str, draft: &Draft) -> Result<Vec<Warning>, Problems> {
-    let states = &base.ready.case.states;
-    let refused = |message: String| {
-        let hint = "ask `towtank whatif` what it waits for, and ask again when all groups can be read";
-        Err(draft.problem(key, message).hint(hint).into())
-    };
-    if layout.unread + states.lost + states.incomplete > 0 {
-        let groups = layout.unread.max(states.lost).max(states.incomplete);
-        return refused(format!(
-            "{} cannot be read now, so that a loss is past or not ruled out",
-            human::plural(groups as f64, ["group", "groups"])
+    let refused = |message: String, hint: &str| Err(draft.problem(key, message).hint(hint).into());
+    let whatif = &base.ready;
+    let context = RunContext::alone(Seed(0), 0);
+    let moves = Moves::of(&whatif.case, &context)
+        .map_err(|error| draft.problem(key, error.to_string()))?
+        .expect("nobody stops a context of its own");
+    let unclean = moves.states.unclean.max(whatif.staged.lacking);
+    let standing = dangers::status(&moves);
+    let stated = states::found(&moves.states, moves.groups);
+    if unclean > 0 || !stated.is_empty() || matches!(standing.status(), Status::NotSafe | Status::Unknown) {
+        let why = match unclean {
+            0 => format!("`towtank whatif` says of the cluster as it is: {}", standing.reason()),
+            groups => format!(
+                "the cluster is not whole: {} not active+clean",
+                human::plural(groups as f64, ["group is", "groups are"])
+            ),
+        };
+        let hint = "`towtank whatif` without a change says more: ask again when it is answered safely there";
+        return refused(why, hint);
+    }
+    match layout.tolerances()[..] {
+        [] => return refused("no group has data".to_owned(), "there is nothing to lose"),
+        [0, ..] => {
+            let message = "a pool has one copy or no parity: each failure of a device loses data".to_owned();
+            return refused(message, "ask about a cluster without that pool");
+        }
+        [tolerance] if tolerance < SPARES => {}
+        [tolerance] => {
+            let message = format!("groups survive {tolerance} lost devices, and {} are modelled", SPARES - 1);
+            return refused(message, "ask for bursts of it with fewer disks by hand");
+        }
+        [least, .., most] => {
+            let message = format!(
+                "pools survive different numbers of lost devices, from {least} to {most}: their groups are repaired in \
+                 turn, which is not modelled"
+            );
+            return refused(message, "ask about a cluster whose pools survive equally many");
+        }
+    }
+    let mut warnings = whatif.case.warnings.clone();
+    warnings.extend(whatif.staged.warnings.iter().cloned());
+    if layout.classes > 1 {
+        warnings.push(Warning::unknown(
+            "data are on disks of several classes: each fails as often here, and repairs of all are drawn together",
         ));
-    }
-    if layout.groups.is_empty() {
-        return refused("no group has data".to_owned());
-    }
-    let all = layout.groups.len() as u64;
-    let mut warnings: Vec<Warning> = states::found(states, all)
-        .into_iter()
-        .filter(|(status, _)| *status == Status::Unknown)
-        .map(|(_, text)| Warning::unknown(text))
-        .collect();
-    if layout.lacking > 0 {
-        warnings.push(Warning::danger(format!(
-            "{} copies or shards now: it starts there, as if their devices had just failed",
-            human::plural(layout.lacking as f64, ["group lacks", "groups lack"])
-        )));
     }
     Ok(warnings)
 }
 
 /// Devices in hosts, with the groups on them.
 fn system(scenario: &Scenario, layout: &Layout) -> Result<System, String> {
-    let rate = |share: f64| Life::constant(Afr::Rate(share), Year::Julian).map_err(|error| error.to_string());
-    let mut lives = vec![rate(scenario.failure_rate.fraction_f64())?];
-    let of_hosts = scenario.host_failure_rate.fraction_f64();
-    if of_hosts > 0.0 {
-        lives.push(rate(of_hosts)?);
-    }
-    let ruin = (of_hosts > 0.0).then_some(1);
+    let rate = Afr::Rate(scenario.failure_rate.fraction_f64());
+    let life = Life::constant(rate, Year::Julian).map_err(|error| error.to_string())?;
     let hosts = layout.rack_of.len();
-    let mut domains: Vec<Domain> = (0..hosts).map(|_| Domain { ruin, ..Domain::default() }).collect();
-    let mut devices: Vec<Device> =
-        layout.host_of.iter().map(|host| Device { life: 0, domain: *host, age_h: 0.0 }).collect();
-    for _ in &layout.failed {
-        devices.push(Device { life: 0, domain: domains.len(), age_h: 0.0 });
-        domains.push(Domain::default());
-    }
     let fleet = Fleet {
-        lives,
-        devices,
-        domains,
+        lives: vec![life],
+        devices: layout.host_of.iter().map(|host| Device { life: 0, domain: *host, age_h: 0.0 }).collect(),
+        domains: (0..hosts).map(|_| Domain::default()).collect(),
         groups: layout.groups.clone(),
         rule: LossRule::AnyGroup,
         unreadable: 0.0,
-        serves_without: layout.tolerance(),
+        serves_without: layout.tolerances().into_iter().max().unwrap_or(0),
     };
     System::new(fleet).map_err(|error| error.to_string())
 }

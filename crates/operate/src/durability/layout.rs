@@ -1,12 +1,12 @@
 //! The groups of a cluster on its devices, hosts and racks, as the exports have them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use towtank_ceph::Cluster;
 use towtank_durability::Group;
 use towtank_durability::burst::Explicit;
 use towtank_placement::crush::ItemId;
-use towtank_rebuild::plan::{DeviceId, NOWHERE};
+use towtank_rebuild::plan::DeviceId;
 
 use super::bursts::Counts;
 use crate::whatif::replay::Replay;
@@ -20,18 +20,14 @@ pub(super) struct Layout {
     pub rack_of: Vec<usize>,
     /// Whether the map has racks.
     pub has_racks: bool,
-    /// The groups. Places that lack a device are on one that has failed, behind the real ones.
+    /// The groups.
     pub groups: Vec<Group>,
-    /// Devices that have failed already.
-    pub failed: Vec<usize>,
-    /// Groups that lack a device now.
-    pub lacking: u64,
-    /// Groups of which too few devices are left to read them.
-    pub unread: u64,
     /// The names of devices.
     pub names: Vec<String>,
     /// The numbers of those that have data.
     pub with_data: Vec<usize>,
+    /// How many classes of disks have data.
+    pub classes: usize,
 }
 
 impl Layout {
@@ -45,11 +41,9 @@ impl Layout {
             rack_of: Vec::new(),
             has_racks: false,
             groups: Vec::new(),
-            failed: Vec::new(),
-            lacking: 0,
-            unread: 0,
             names: devices.map(|device| hardware.disk_name(device)).collect(),
             with_data: Vec::new(),
+            classes: 0,
         };
         let hosts = hardware.servers() as usize;
         let racks = racks(&groups.cluster);
@@ -63,17 +57,13 @@ impl Layout {
             true => numbered(&found),
             false => (0..hosts).collect(),
         };
-        for (list, data) in groups.whole() {
-            layout.push(&list, data);
-        }
-        let affected = &staged.affected;
-        for record in 0..affected.records() {
-            let redundancy = affected.kind(record).redundancy;
-            let list = &affected.list(record)[..redundancy.width as usize];
-            if list.contains(&NOWHERE) && affected.objects_of(record) > 0 {
-                layout.push(list, redundancy.data);
-            }
-        }
+        layout.groups = groups
+            .whole()
+            .map(|(list, data)| Group {
+                tolerance: list.len() - data as usize,
+                devices: list.into_iter().map(DeviceId::index).collect(),
+            })
+            .collect();
         let mut has = vec![false; count];
         layout.groups.iter().flat_map(|group| &group.devices).filter(|device| **device < count).for_each(
             |device| {
@@ -81,30 +71,15 @@ impl Layout {
             },
         );
         layout.with_data = (0..count).filter(|device| has[*device]).collect();
+        let class = |device: &usize| hardware.class_of(DeviceId(*device as u32));
+        layout.classes = layout.with_data.iter().map(class).collect::<BTreeSet<usize>>().len();
         layout
     }
 
-    fn push(&mut self, list: &[DeviceId], data: u32) {
-        let count = self.names.len();
-        let missing = list.iter().filter(|device| **device == NOWHERE).count();
-        let tolerance = list.len() - data as usize;
-        if missing > tolerance {
-            self.unread += 1;
-            return;
-        }
-        let there = list.iter().filter(|device| **device != NOWHERE).map(|device| device.index());
-        // Places that lack a device, each on another one that has failed.
-        let gone = (0..missing).map(|place| count + place);
-        while self.failed.len() < missing {
-            self.failed.push(count + self.failed.len());
-        }
-        self.lacking += u64::from(missing > 0);
-        self.groups.push(Group { devices: there.chain(gone).collect(), tolerance });
-    }
-
-    /// How many lost devices the groups survive, at most.
-    pub fn tolerance(&self) -> usize {
-        self.groups.iter().map(|group| group.tolerance).max().unwrap_or(0)
+    /// How many lost devices a group survives, in ascending order.
+    pub fn tolerances(&self) -> Vec<usize> {
+        let all: BTreeSet<usize> = self.groups.iter().map(|group| group.tolerance).collect();
+        all.into_iter().collect()
     }
 
     /// Devices with data, hosts and racks with such devices.
@@ -132,9 +107,8 @@ impl Layout {
         }
         let racks: Vec<Option<usize>> = rack_of_host.into_values().map(Some).collect();
         let group = |group: &Group| {
-            let devices: Vec<usize> = group.devices.iter().filter_map(|device| number(*device)).collect();
-            let missing = group.devices.len() - devices.len();
-            Group { devices, tolerance: group.tolerance - missing }
+            let devices = group.devices.iter().filter_map(|device| number(*device)).collect();
+            Group { devices, tolerance: group.tolerance }
         };
         let groups = self.groups.iter().map(group).collect();
         Explicit::new(host_of, numbered(&racks), groups).map_err(|error| error.to_string())
@@ -154,7 +128,12 @@ fn numbered(all: &[Option<usize>]) -> Vec<usize> {
 /// The rack of each device, where it has one.
 fn racks(cluster: &Cluster) -> BTreeMap<ItemId, usize> {
     let mut found = BTreeMap::new();
-    let racks = cluster.map.each_bucket().filter(|bucket| cluster.type_of(bucket.id) == "rack");
+    // The trees of single classes of devices have the same racks once more.
+    let is_shadow = |id: ItemId| cluster.map.item_names.get(&id).is_some_and(|name| name.contains('~'));
+    let racks = cluster
+        .map
+        .each_bucket()
+        .filter(|bucket| cluster.type_of(bucket.id) == "rack" && !is_shadow(bucket.id));
     for (number, rack) in racks.enumerate() {
         found.extend(cluster.devices_below(rack.id).into_iter().map(|device| (device, number)));
     }

@@ -60,14 +60,10 @@ pub struct Observed {
     pub groups: u64,
     /// Devices with data.
     pub devices: u64,
-    /// Groups that lack a device now.
-    pub lacking: u64,
     /// How long repairs take.
     pub times: Vec<Times>,
     /// What bursts lose.
     pub bursts: Vec<Lost>,
-    /// P(loss) by what caused the first: single devices, whole hosts.
-    pub causes: [f64; 2],
     /// The method, in words.
     pub method: String,
     /// Courses that were looked at, and those with a loss.
@@ -87,13 +83,12 @@ pub(super) fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<S
         seen: Err("the run was stopped before enough was seen"),
         beside: Outcome { partial: true, ..beside },
     };
-    let tolerance = ready.layout.tolerance();
+    let tolerance = ready.layout.tolerances().into_iter().max().unwrap_or(0);
     let table = repairs::table(&ready.repairs, (tolerance, &ready.files), context)?;
     let Some(table) = table else { return Ok(stopped(beside)) };
     let mut observed = Observed {
         groups: ready.layout.groups.len() as u64,
         devices: ready.layout.with_data.len() as u64,
-        lacking: ready.layout.lacking,
         calibrated: ready.scenario.machines.is_some(),
         ..Observed::default()
     };
@@ -120,8 +115,7 @@ fn failed(message: impl ToString) -> StudyError {
 }
 
 fn note(found: &Found, observed: &mut Observed) {
-    let Estimate { method, by_cause, cycles, hits, .. } = &found.estimate;
-    observed.causes = [by_cause[0].1, by_cause[1].1];
+    let Estimate { method, cycles, hits, .. } = &found.estimate;
     observed.courses = [*cycles, *hits];
     observed.agrees = found.agreement.map(|one| one.agrees);
     observed.other_error = found.other.as_ref().map_or(0.0, |other| other.standard_error / other.loss);
@@ -144,12 +138,12 @@ fn probability(
         system: &ready.system,
         repair: table,
         mission_h: ready.mission_h(),
-        failed: &ready.layout.failed,
+        failed: &[],
         seed: context.seed,
     };
     let first = sampled(&question, &BIASED, context)?;
     let Some(first) = first else { return Ok(Err("the run was stopped".to_owned())) };
-    let is_often = first.loss >= OFTEN || ready.layout.groups.iter().any(|group| group.tolerance == 0);
+    let is_often = first.loss >= OFTEN;
     let effort = if is_often { &PLAIN } else { &SPLITTING };
     let Some(second) = sampled(&question, effort, context)? else {
         return Ok(Err("the run was stopped".to_owned()));
@@ -160,8 +154,15 @@ fn probability(
         return Ok(Err(format!("no loss was seen in {courses} courses, which bounds nothing")));
     }
     let mean = mean_time(&question, &estimate);
+    let agreement = agreement(&estimate, &other);
+    if agreement.is_some_and(|one| !one.agrees) {
+        return Ok(Err(format!(
+            "two methods disagree, {:.2e} and {:.2e}: neither is to be trusted",
+            estimate.loss, other.loss
+        )));
+    }
     Ok(Ok(Found {
-        agreement: agreement(&estimate, &other),
+        agreement,
         mean_h: mean.map(|mean| (mean.hours, mean.implies_loss)),
         estimate,
         other: (other.loss > 0.0).then_some(other),

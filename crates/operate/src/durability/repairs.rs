@@ -8,6 +8,7 @@ use towtank_durability::fleet::Span;
 use towtank_durability::repair::{Row, Table};
 use towtank_rebuild::model::SPARES;
 use towtank_scenario::{Files, Problems};
+use towtank_streams::{Draws, Purpose, Seed, Uniform as _};
 use towtank_study::{RunContext, StudyError};
 
 use super::layout::Layout;
@@ -17,6 +18,9 @@ use crate::whatif::replay::{Exposed, Replay};
 /// So many devices are tried as the one that fails; of several at once there are fewer.
 const SINGLES: usize = 5;
 const SEVERAL: usize = 3;
+
+/// Which devices and groups are tried.
+const CHOICE: Purpose = Purpose(1);
 
 /// A repair has at least this time: a second.
 const LEAST_H: f64 = 1.0 / 3_600.0;
@@ -57,12 +61,19 @@ type Found = Result<(Vec<Times>, Table), String>;
 
 /// Sets of devices to fail.
 fn sets(layout: &Layout) -> Vec<(usize, usize, Vec<Vec<usize>>)> {
+    // Drawn, so that no order of devices in hosts shows.
     let spread = |all: usize, most: usize| -> Vec<usize> {
-        (0..most.min(all)).map(|at| at * all / most.min(all).max(1)).collect()
+        let mut draws = Draws::new(Seed(0), 0, all as u64);
+        let mut source = draws.of(CHOICE);
+        let mut left: Vec<usize> = (0..all).collect();
+        let mut chosen: Vec<usize> =
+            (0..most.min(all)).map(|_| left.swap_remove(source.below(left.len() as u64) as usize)).collect();
+        chosen.sort_unstable();
+        chosen
     };
     let singles = spread(layout.with_data.len(), SINGLES).into_iter().map(|at| vec![layout.with_data[at]]);
     let mut sets = vec![(1, 1, singles.collect::<Vec<_>>())];
-    for devices in 2..=layout.tolerance().min(SPARES - 1) {
+    for devices in 2..=layout.tolerances().into_iter().max().unwrap_or(0).min(SPARES - 1) {
         // Of the groups that survive so many: some of their devices.
         let fits = |group: &&towtank_durability::Group| {
             group.tolerance >= devices && group.devices.iter().all(|device| *device < layout.names.len())
@@ -130,10 +141,12 @@ impl Case {
         }
         let verb = if self.names.len() == 1 { "fails" } else { "fail" };
         let next = match self.replaced {
-            Some(_) => "also with a replacement (`replace_after`)",
-            None => "say when failed devices are replaced: `replace_after`",
+            Some(_) => "; so also with a replacement (`replace_after`)",
+            // A flag is unset, not replaced.
+            None if why.contains(" is set") => "",
+            None => "; say when failed devices are replaced: `replace_after`",
         };
-        Ok(Err(format!("when {} {verb}, {why}; {next}", self.names.join(" and "))))
+        Ok(Err(format!("when {} {verb}, {why}{next}", self.names.join(" and "))))
     }
 }
 

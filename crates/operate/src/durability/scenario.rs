@@ -27,9 +27,6 @@ pub struct Scenario {
     /// Failures of each device in a year: a rate, so that 100 % is one failure a year on average.
     #[serde(default = "failures_a_year")]
     pub failure_rate: Percent,
-    /// Hosts that fail for good in a year, with the data of all their devices: a rate.
-    #[serde(default)]
-    pub host_failure_rate: Percent,
     /// For how long the cluster is looked at: the probability is that of any loss in this time.
     #[serde(default = "year")]
     pub mission: SimSpan,
@@ -49,7 +46,7 @@ fn year() -> SimSpan {
 }
 
 /// Keys that `whatif` does not have, or that mean nothing to it here.
-const OWN: [&str; 5] = ["failure_rate", "host_failure_rate", "mission", "replace_after", "burst"];
+const OWN: [&str; 4] = ["failure_rate", "mission", "replace_after", "burst"];
 
 impl Scenario {
     /// The scenario of `whatif` in which these devices fail at once.
