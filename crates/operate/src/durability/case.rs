@@ -105,8 +105,8 @@ fn files(scenario: &Scenario) -> [(&'static str, bool); 6] {
     ]
 }
 
-/// What `whatif` says of the cluster as it is; refuses one that is not whole, and groups for which one table of
-/// repairs does not hold.
+/// What `whatif` says of the cluster as it is; refuses one that is not whole, and groups for which one table
+/// of repairs does not hold.
 fn can_be_asked(base: &Replay, layout: &Layout, key: &str, draft: &Draft) -> Result<Vec<Warning>, Problems> {
     let refused = |message: String, hint: &str| Err(draft.problem(key, message).hint(hint).into());
     let whatif = &base.ready;

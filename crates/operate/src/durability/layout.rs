@@ -77,7 +77,7 @@ impl Layout {
     }
 
     /// How many lost devices a group survives, in ascending order.
-    pub fn tolerances(&self) -> Vec<usize> {
+    pub(super) fn tolerances(&self) -> Vec<usize> {
         let all: BTreeSet<usize> = self.groups.iter().map(|group| group.tolerance).collect();
         all.into_iter().collect()
     }
