@@ -419,9 +419,18 @@ fn flags(draw: Draw<'_>, text: &mut String) {
     }
 }
 
-/// A failure of one device or two of a drawn cluster, and the same with each other device and host as well:
-/// the name of what fails further, and the scenario.
-pub fn further(number: u64) -> (String, Vec<(String, String)>) {
+/// What fails further.
+pub struct Further {
+    /// Its name.
+    pub name: String,
+    /// The scenario in which it does.
+    pub text: String,
+    /// Whether the device is of it that is down before: what waits for that one is lost with it.
+    pub has_down: bool,
+}
+
+/// A failure of one device or two of a drawn cluster, and the same with each other device and host as well.
+pub fn further(number: u64) -> (String, Vec<Further>) {
     let cluster = Cluster::of(number);
     let mut draw = super::draws(number ^ 0x0f0f);
     let fails: Vec<u64> = (0..1 + draw(2)).map(|_| draw(cluster.devices())).collect();
@@ -432,10 +441,13 @@ pub fn further(number: u64) -> (String, Vec<(String, String)>) {
         let all: Vec<String> = first.iter().chain(&further).map(|change| format!("\"{change}\"")).collect();
         format!("{}changes = [{}]\n", exports("whatif", number), all.join(", "))
     };
-    let devices = (0..cluster.devices()).filter(|osd| !fails.contains(osd)).map(|osd| format!("osd.{osd}"));
+    let devices = (0..cluster.devices()).filter(|osd| !fails.contains(osd));
+    let devices = devices.map(|osd| (format!("osd.{osd}"), cluster.down == Some(osd)));
     let hosts = (0..cluster.hosts).filter(|host| !fails.iter().any(|osd| osd / cluster.disks == *host));
-    let names = devices.chain(hosts.map(|host| format!("host=h{host}")));
-    (text(None), names.map(|name| (name.clone(), text(Some(&name)))).collect())
+    let has_down = |host: u64| cluster.down.is_some_and(|osd| osd / cluster.disks == host);
+    let names = devices.chain(hosts.map(|host| (format!("host=h{host}"), has_down(host))));
+    let of = |(name, has_down): (String, bool)| Further { text: text(Some(&name)), name, has_down };
+    (text(None), names.map(of).collect())
 }
 
 fn without_fill(text: &str) -> String {
