@@ -5,6 +5,7 @@ use towtank_report::{Answer, Label, human};
 use super::Durability;
 use super::observed::Observed;
 use super::repairs::Times;
+use super::scenario::year;
 use towtank_study::Point;
 
 /// One point with the results of its first replicate.
@@ -12,9 +13,6 @@ pub(super) struct View<'a> {
     point: &'a Point<'a, Durability>,
     pub kept: &'a Observed,
 }
-
-/// A year in seconds.
-const YEAR_S: f64 = 31_557_600.0;
 
 impl<'a> View<'a> {
     pub fn of(point: &'a Point<'a, Durability>) -> View<'a> {
@@ -37,7 +35,7 @@ impl<'a> View<'a> {
     /// The mission in words.
     fn mission(&self) -> String {
         let seconds = self.point.scenario.mission.as_secs_f64();
-        let years = seconds / YEAR_S;
+        let years = seconds / year().as_secs_f64();
         match years >= 1.0 {
             true if years == 1.0 => "1 year".to_owned(),
             true => format!("{} years", human::digits(years)),
@@ -110,8 +108,8 @@ fn methods(view: &View<'_>) -> Option<String> {
         human::digits(kept.courses[0] as f64)
     );
     view.value("loss_probability")?;
-    Some(match (kept.agrees, view.value("loss_by_other")) {
-        (Some(_), Some(other)) => {
+    Some(match view.value("loss_by_other") {
+        Some(other) => {
             let words = if kept.other_error > COARSE { "too coarse to confirm it" } else { "they agree" };
             let off = human::quantity(kept.other_error, "share");
             format!(
@@ -119,7 +117,7 @@ fn methods(view: &View<'_>) -> Option<String> {
                 probability(other)
             )
         }
-        _ => format!("{by}; another method saw no loss, so nothing confirms it"),
+        None => format!("{by}; another method saw no loss, so nothing confirms it"),
     })
 }
 

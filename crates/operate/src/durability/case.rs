@@ -11,12 +11,12 @@ use towtank_report::{Status, Warning, human};
 use towtank_scenario::{Draft, Files, Problems};
 use towtank_streams::Seed;
 use towtank_study::RunContext;
-use towtank_units::{Bytes, SimSpan};
+use towtank_units::Bytes;
 
 use super::bursts::{self, Burst};
 use super::layout::Layout;
 use super::repairs::{self, Tried};
-use super::scenario::Scenario;
+use super::scenario::{Scenario, year};
 use crate::exports::key_of_dump;
 use crate::learning::without_places;
 use crate::preview::dangers;
@@ -45,8 +45,7 @@ impl Ready {
     /// Each problem with its place in `draft`.
     pub(super) fn check(scenario: Scenario, draft: &Draft) -> Result<Ready, Problems> {
         let mut problems = Problems::new();
-        let year = SimSpan::from_secs(8_766 * 3_600);
-        if scenario.mission.is_zero() || scenario.mission > year.saturating_mul(500) {
+        if scenario.mission.is_zero() || scenario.mission > year().saturating_mul(500) {
             let message = format!("`mission` is {}", human::quantity(scenario.mission.as_secs_f64(), "s"));
             problems.refuse(draft, "mission", message, "give a time above 0 and up to 500 years");
         }
@@ -169,7 +168,7 @@ fn system(scenario: &Scenario, layout: &Layout) -> Result<System, String> {
         groups: layout.groups.clone(),
         rule: LossRule::AnyGroup,
         unreadable: 0.0,
-        serves_without: layout.tolerances().into_iter().max().unwrap_or(0),
+        serves_without: layout.tolerance(),
     };
     System::new(fleet).map_err(|error| error.to_string())
 }

@@ -82,6 +82,11 @@ impl Layout {
         all.into_iter().collect()
     }
 
+    /// The most lost devices that a group survives: all survive as many where the study answers.
+    pub(super) fn tolerance(&self) -> usize {
+        self.tolerances().last().copied().unwrap_or(0)
+    }
+
     /// Devices with data, hosts and racks with such devices.
     pub fn counts(&self) -> Counts {
         let of = |all: Vec<usize>| {

@@ -56,8 +56,6 @@ pub(super) struct Found {
 /// What is presented besides the measures.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Observed {
-    /// Groups with data.
-    pub groups: u64,
     /// Devices with data.
     pub devices: u64,
     /// How long repairs take.
@@ -68,8 +66,6 @@ pub struct Observed {
     pub method: String,
     /// Courses that were looked at, and those with a loss.
     pub courses: [u64; 2],
-    /// Whether another method says the same; none if it saw no loss.
-    pub agrees: Option<bool>,
     /// The standard error of the other method, as a share of its probability.
     pub other_error: f64,
     /// Whether constants were learned from a recovery.
@@ -83,11 +79,10 @@ pub(super) fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<S
         seen: Err("the run was stopped before enough was seen"),
         beside: Outcome { partial: true, ..beside },
     };
-    let tolerance = ready.layout.tolerances().into_iter().max().unwrap_or(0);
+    let tolerance = ready.layout.tolerance();
     let table = repairs::table(&ready.repairs, (tolerance, &ready.files), context)?;
     let Some(table) = table else { return Ok(stopped(beside)) };
     let mut observed = Observed {
-        groups: ready.layout.groups.len() as u64,
         devices: ready.layout.with_data.len() as u64,
         calibrated: ready.scenario.machines.is_some(),
         ..Observed::default()
@@ -117,7 +112,6 @@ fn failed(message: impl ToString) -> StudyError {
 fn note(found: &Found, observed: &mut Observed) {
     let Estimate { method, cycles, hits, .. } = &found.estimate;
     observed.courses = [*cycles, *hits];
-    observed.agrees = found.agreement.map(|one| one.agrees);
     observed.other_error = found.other.as_ref().map_or(0.0, |other| other.standard_error / other.loss);
     observed.method = match method {
         Method::Plain => "missions as they happen",

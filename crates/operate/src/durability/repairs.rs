@@ -73,7 +73,7 @@ fn sets(layout: &Layout) -> Vec<(usize, usize, Vec<Vec<usize>>)> {
     };
     let singles = spread(layout.with_data.len(), SINGLES).into_iter().map(|at| vec![layout.with_data[at]]);
     let mut sets = vec![(1, 1, singles.collect::<Vec<_>>())];
-    for devices in 2..=layout.tolerances().into_iter().max().unwrap_or(0).min(SPARES - 1) {
+    for devices in 2..=layout.tolerance().min(SPARES - 1) {
         // Of the groups that survive so many: some of their devices.
         let fits = |group: &&towtank_durability::Group| {
             group.tolerance >= devices && group.devices.iter().all(|device| *device < layout.names.len())

@@ -41,7 +41,7 @@ pub struct Scenario {
 }
 
 /// 365.25 days.
-fn year() -> SimSpan {
+pub(super) fn year() -> SimSpan {
     SimSpan::from_secs(8_766 * 3_600)
 }
 

@@ -149,6 +149,25 @@ fn no_such(key: &str, name: &str, groups: &Groups) -> Wrong {
     (format!("`{key}` names `{name}`, but the map has no device or bucket of that name"), hint)
 }
 
+/// A failure, or its parts where the monitors keep some of its devices in: each has the names of its own.
+pub(crate) fn parts(
+    whole: Struck,
+    groups: &Groups,
+    is_kept: impl Fn(ItemId) -> bool,
+) -> impl Iterator<Item = Struck> {
+    let osd = |device: &DeviceId| groups.machines.osds[device.index()];
+    let (kept, given_up): (Vec<DeviceId>, Vec<DeviceId>) =
+        whole.devices.iter().partition(|device| is_kept(osd(device)));
+    let is_parted = !given_up.is_empty() && !kept.is_empty();
+    let part = |devices: Vec<DeviceId>, noout: bool| {
+        let osds: Vec<ItemId> = devices.iter().map(osd).collect();
+        let name = if is_parted { device_list(&osds) } else { whole.name.clone() };
+        Struck { devices, name, noout: whole.noout || noout, ..whole.clone() }
+    };
+    let parts = [part(given_up, false), part(kept, true)];
+    parts.into_iter().filter(|part| !part.devices.is_empty())
+}
+
 /// The devices of each failure, and whether the monitors keep them in: because a whole rack is down, or since
 /// they have the flag `noout`. Of a failure with devices of both kinds, each kind is one by itself.
 pub(super) fn strike(
@@ -161,15 +180,8 @@ pub(super) fn strike(
     let strike = |failure: &Failure| {
         let Failure { devices, name, at, down_for } = failure.clone();
         let due = waiting.of(down_for).into_iter().fold(at, SimSpan::saturating_add);
-        let (kept, given_up): (Vec<DeviceId>, Vec<DeviceId>) =
-            devices.into_iter().partition(|device| flags.of_device("noout", osd(device), due));
-        let is_parted = !given_up.is_empty() && !kept.is_empty();
-        let of = move |(devices, noout): (Vec<DeviceId>, bool)| {
-            let osds: Vec<ItemId> = devices.iter().map(osd).collect();
-            let name = if is_parted { device_list(&osds) } else { name.clone() };
-            Struck { at, devices, name, rack: false, noout, down_for }
-        };
-        [(given_up, false), (kept, true)].into_iter().filter(|(devices, _)| !devices.is_empty()).map(of)
+        let whole = Struck { at, devices, name, rack: false, noout: false, down_for };
+        parts(whole, groups, move |osd| flags.of_device("noout", osd, due))
     };
     let mut struck: Vec<Struck> = failures.iter().flat_map(strike).collect();
     for at in 0..struck.len() {

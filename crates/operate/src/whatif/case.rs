@@ -198,18 +198,7 @@ fn of_dead_racks(cluster: &Cluster) -> BTreeSet<ItemId> {
 
 /// What fails and stays in, since too few other devices are in, is a failure by itself.
 fn keep_in(struck: &mut Vec<Struck>, kept: &BTreeSet<ItemId>, real: &real::Ready) {
-    let osd = |device: &DeviceId| real.groups.machines.osds[device.index()];
-    let part = |one: Struck| {
-        let (stays, out): (Vec<DeviceId>, Vec<DeviceId>) =
-            one.devices.iter().partition(|device| kept.contains(&osd(device)));
-        let is_parted = !out.is_empty() && !stays.is_empty();
-        let part = |devices: Vec<DeviceId>, noout: bool| {
-            let osds: Vec<ItemId> = devices.iter().map(osd).collect();
-            let name = if is_parted { device_list(&osds) } else { one.name.clone() };
-            Struck { devices, name, noout: one.noout || noout, ..one.clone() }
-        };
-        [part(out, false), part(stays, true)].into_iter().filter(|one| !one.devices.is_empty())
-    };
+    let part = |one| failing::parts(one, &real.groups, |osd| kept.contains(&osd));
     *struck = std::mem::take(struck).into_iter().flat_map(part).collect();
 }
 

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use towtank_rebuild::affected::Affected;
 use towtank_rebuild::plan::{DeviceId, NOWHERE};
 use towtank_rebuild::recovery::{Recovered, Recovery};
-use towtank_rebuild::redundancy::Redundancy;
 use towtank_report::human;
 
 use super::case::Ready;
@@ -63,12 +62,16 @@ impl Gone<'_> {
     }
 }
 
+/// The devices of a group by its places.
+fn places(affected: &Affected, record: usize) -> &[DeviceId] {
+    &affected.list(record)[..affected.kind(record).redundancy.width as usize]
+}
+
 /// Whether a group takes writes at the beginning, so that what is down may be old, and counts for nothing. Of
 /// one that does not, any device that is down may hold what it was last written.
 fn takes_writes(affected: &Affected, record: usize) -> bool {
     let kind = affected.kind(record);
-    let held = &affected.list(record)[..kind.redundancy.width as usize];
-    let held = held.iter().filter(|device| **device != NOWHERE).count();
+    let held = places(affected, record).iter().filter(|device| **device != NOWHERE).count();
     held >= kind.redundancy.data.max(kind.min_size) as usize
 }
 
@@ -93,10 +96,9 @@ pub(super) fn unread(ready: &Ready) -> BTreeSet<usize> {
     let affected = &ready.staged.affected;
     let gone = Gone::of(ready);
     let is_unread = |record: &usize| {
-        let Redundancy { data, width } = affected.kind(*record).redundancy;
-        let held = &affected.list(*record)[..width as usize];
+        let held = places(affected, *record);
         let left = held.iter().filter(|device| **device != NOWHERE && !gone.has(**device));
-        left.count() < data as usize
+        left.count() < affected.kind(*record).redundancy.data as usize
     };
     (0..affected.records()).filter(is_unread).collect()
 }
@@ -115,10 +117,6 @@ impl Unavailable {
         let gone = |device: DeviceId| gone_by.has(device);
         let (down, all_gone) = (&gone_by.down, gone_by.has_all());
         let mut found = Unavailable::default();
-        let list = |record: usize| {
-            let width = affected.kind(record).redundancy.width as usize;
-            &affected.list(record)[..width]
-        };
         let unread = unread(ready);
         let Some(homes) = affected.homes.as_ref().filter(|_| !unread.is_empty()) else { return found };
         let [lost, incomplete] = unsure(ready);
@@ -141,7 +139,7 @@ impl Unavailable {
             }
             found.groups += 1;
             found.objects += objects;
-            let list = list(record);
+            let list = places(affected, record);
             let mut wanted = vec![NOWHERE; list.len()];
             homes.find(affected.name(record), &mut wanted);
             let by_place = affected.kind(record).by_place;
