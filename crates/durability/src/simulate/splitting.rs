@@ -11,7 +11,7 @@
 use towtank_streams::{Draws, Purpose, Uniform};
 
 use super::{Batch, Method, Question};
-use crate::fleet::LossRule;
+use crate::fleet::{LossRule, System};
 use crate::repair::Repair;
 use crate::state::{Happened, Loss, Next, State};
 
@@ -26,7 +26,7 @@ struct Entry {
 
 pub(super) fn batch<R: Repair>(question: &Question<'_, R>, cycles: u32, number: u32) -> Batch {
     let system = question.system;
-    let mut batch = Batch::new(Method::Splitting, cycles, system.groups());
+    let mut batch = Batch::new(Method::Splitting, cycles, system);
     let blank = State::new(system);
     let mut state = blank.clone();
     let mut entries: Vec<Entry> = Vec::new();
@@ -66,7 +66,7 @@ pub(super) fn batch<R: Repair>(question: &Question<'_, R>, cycles: u32, number: 
         entries = next;
     }
     if is_stack {
-        finish(&mut batch, &entries, chance);
+        finish(system, &mut batch, &entries, chance);
     } else {
         last_step(question, &mut batch, entries, chance, number);
     }
@@ -90,7 +90,7 @@ fn last_step<R: Repair>(
         entry.state.redraw(question.system, &mut draws);
         for (weight, loss) in ends(question, entry, &mut draws) {
             batch.weight += times * weight;
-            batch.lose(times * weight, loss.cause, loss.groups);
+            batch.lose(question.system, times * weight, loss);
         }
     }
     batch.square = batch.weight * batch.weight / cycles;
@@ -125,13 +125,13 @@ fn ends<R: Repair>(question: &Question<'_, R>, entry: &mut Entry, draws: &mut Dr
     }
 }
 
-fn finish(batch: &mut Batch, entries: &[Entry], chance: f64) {
+fn finish(system: &System, batch: &mut Batch, entries: &[Entry], chance: f64) {
     let cycles = batch.cycles as f64;
     batch.weight = chance * cycles;
     batch.square = chance * chance * cycles;
     for entry in entries {
         let loss = entry.loss.expect("the last degree is a loss");
-        batch.lose(chance * cycles / entries.len() as f64, loss.cause, loss.groups);
+        batch.lose(system, chance * cycles / entries.len() as f64, loss);
     }
 }
 

@@ -80,6 +80,9 @@ pub(super) fn answer(view: &View<'_>) -> Answer {
             format!("expected share of groups lost {share:.2e}; of objects, if groups have equally many"),
         );
     }
+    if let Some(text) = by_pool(&kept.pools) {
+        answer.push(Label::Also, text);
+    }
     if let Some(text) = methods(view) {
         answer.push(Label::Also, text);
     }
@@ -121,6 +124,14 @@ fn methods(view: &View<'_>) -> Option<String> {
     })
 }
 
+/// Of which pools something is lost first, where there are several.
+fn by_pool(pools: &[(String, f64)]) -> Option<String> {
+    let all: f64 = pools.iter().map(|(_, loss)| loss).sum();
+    let share = |(name, loss): &(String, f64)| format!("`{name}` {}", human::quantity(loss / all, "share"));
+    let first: Vec<String> = pools.iter().take(3).map(share).collect();
+    (pools.len() > 1).then(|| format!("the pool that loses data first: {}", first.join(", ")))
+}
+
 /// Several points, one line for each.
 pub(super) fn compared(views: &[View<'_>]) -> Answer {
     let each = views.iter().map(|view| format!("{}: {}", view.name(), finding(view)));
@@ -132,11 +143,15 @@ fn finding(view: &View<'_>) -> String {
         let why = view.reason("loss_probability").unwrap_or("the reason is not known");
         return format!("no probability of loss: {why}.");
     };
-    format!(
-        "P(any loss in the cluster in {}) = {}, an upper bound for these repair times, from a whole cluster.",
-        view.mission(),
-        probability(loss)
-    )
+    let begins = match &view.kept.start {
+        None => "from a whole cluster".to_owned(),
+        Some(start) => format!(
+            "beginning with {} a device now, until {} from now",
+            human::plural(view.kept.lack as f64, ["group that lacks", "groups that lack"]),
+            human::quantity(start.whole_h.last().copied().unwrap_or(0.0) * 3_600.0, "s")
+        ),
+    };
+    format!("P(any loss in the cluster in {}) = {}, {begins}.", view.mission(), probability(loss))
 }
 
 fn assumed(view: &View<'_>) -> Vec<String> {
@@ -164,14 +179,16 @@ fn repairs(times: &[Times], calibrated: bool) -> Option<String> {
                 (devices, hosts) => format!("{devices} of {hosts} hosts"),
             };
             let waited = if times.replaced > 0 { ", some with a replacement" } else { "" };
-            format!("{what} {}{waited}", human::range(ends[0], ends[1], "s"))
+            let mean = times.mean_h.get(times.mean_h.len() / 2);
+            let mean =
+                mean.map(|hours| format!(" (a group {} on average)", human::quantity(hours * 3_600.0, "s")));
+            format!("{what} {}{}{waited}", human::range(ends[0], ends[1], "s"), mean.unwrap_or_default())
         })
         .collect();
     let speeds = if calibrated { "at speeds that were learned" } else { "at typical speeds" };
     (!each.is_empty()).then(|| {
         format!(
-            "repairs by the model of `towtank whatif`, {speeds}: {}; groups that lack most go first, and each counts as exposed \
-             until the last of its kind is repaired",
+            "repairs by the model of `towtank whatif`, {speeds}: {}; groups that lack most go first, others in a drawn order",
             each.join(", ")
         )
     })

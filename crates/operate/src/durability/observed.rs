@@ -60,6 +60,12 @@ pub struct Observed {
     pub devices: u64,
     /// How long repairs take.
     pub times: Vec<Times>,
+    /// Groups that lack something now, and how long that takes.
+    pub lack: u64,
+    /// The same.
+    pub start: Option<Times>,
+    /// The names of pools, and P(loss) by the pool of the group that was lost first.
+    pub pools: Vec<(String, f64)>,
     /// What bursts lose.
     pub bursts: Vec<Lost>,
     /// The method, in words.
@@ -79,11 +85,11 @@ pub(super) fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<S
         seen: Err("the run was stopped before enough was seen"),
         beside: Outcome { partial: true, ..beside },
     };
-    let tolerance = ready.layout.tolerance();
-    let table = repairs::table(&ready.repairs, (tolerance, &ready.files), context)?;
+    let table = repairs::table(ready, context)?;
     let Some(table) = table else { return Ok(stopped(beside)) };
     let mut observed = Observed {
         devices: ready.layout.with_data.len() as u64,
+        lack: ready.layout.lack() as u64,
         calibrated: ready.scenario.machines.is_some(),
         ..Observed::default()
     };
@@ -93,13 +99,14 @@ pub(super) fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<S
     }
     let found = match table {
         Err(why) => Err(why),
-        Ok((times, table)) => {
+        Ok(repairs::Found { times, start, table }) => {
             observed.times = times;
+            observed.start = start;
             let found = probability(ready, &table, context)?;
             if context.stopped() {
                 return Ok(stopped(beside));
             }
-            found.inspect(|found| note(found, &mut observed))
+            found.inspect(|found| note(found, &ready.layout.pools, &mut observed))
         }
     };
     Ok(Replicate { seen: Ok(Seen { found, observed }), beside })
@@ -109,7 +116,10 @@ fn failed(message: impl ToString) -> StudyError {
     StudyError::Model { message: message.to_string(), hint: None }
 }
 
-fn note(found: &Found, observed: &mut Observed) {
+fn note(found: &Found, pools: &[String], observed: &mut Observed) {
+    let by_pool = pools.iter().zip(&found.estimate.by_kind).map(|(name, loss)| (name.clone(), *loss));
+    observed.pools = by_pool.filter(|(_, loss)| *loss > 0.0).collect();
+    observed.pools.sort_by(|one, next| next.1.total_cmp(&one.1));
     let Estimate { method, cycles, hits, .. } = &found.estimate;
     observed.courses = [*cycles, *hits];
     observed.other_error = found.other.as_ref().map_or(0.0, |other| other.standard_error / other.loss);

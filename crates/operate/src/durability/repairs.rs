@@ -4,13 +4,15 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use towtank_ceph::Joined;
 use towtank_durability::fleet::Span;
-use towtank_durability::repair::{Row, Table};
+use towtank_durability::repair::{Restored, Row, Table};
 use towtank_rebuild::model::SPARES;
 use towtank_scenario::{Files, Problems};
 use towtank_streams::{Draws, Purpose, Seed, Uniform as _};
 use towtank_study::{RunContext, StudyError};
 
+use super::case::Ready;
 use super::layout::Layout;
 use super::scenario::Scenario;
 use crate::whatif::replay::{Exposed, Replay};
@@ -18,6 +20,9 @@ use crate::whatif::replay::{Exposed, Replay};
 /// So many devices are tried as the one that fails; of several at once there are fewer.
 const SINGLES: usize = 5;
 const SEVERAL: usize = 3;
+
+/// At most so many devices are tried at once: if more fail, repairs are taken to be as long.
+const AT_ONCE: usize = 4;
 
 /// Which devices and groups are tried.
 const CHOICE: Purpose = Purpose(1);
@@ -50,14 +55,23 @@ pub struct Times {
     pub hosts: u64,
     /// Hours from the failure until nothing lacked anything any more, in ascending order.
     pub whole_h: Vec<f64>,
+    /// The mean over the groups that lacked least.
+    pub mean_h: Vec<f64>,
     /// The same until no group lacked as many devices as had failed; empty where no group did.
     pub exposed_h: Vec<f64>,
     /// How many of them waited for a replacement.
     pub replaced: u64,
 }
 
-/// The times of all recoveries, with a table of them; or what is never repaired.
-type Found = Result<(Vec<Times>, Table), String>;
+/// The times of all recoveries.
+pub(super) struct Found {
+    /// After failures.
+    pub times: Vec<Times>,
+    /// Of what is lacking now.
+    pub start: Option<Times>,
+    /// A table of them.
+    pub table: Table,
+}
 
 /// Sets of devices to fail.
 fn sets(layout: &Layout) -> Vec<(usize, usize, Vec<Vec<usize>>)> {
@@ -73,7 +87,7 @@ fn sets(layout: &Layout) -> Vec<(usize, usize, Vec<Vec<usize>>)> {
     };
     let singles = spread(layout.with_data.len(), SINGLES).into_iter().map(|at| vec![layout.with_data[at]]);
     let mut sets = vec![(1, 1, singles.collect::<Vec<_>>())];
-    for devices in 2..=layout.tolerance().min(SPARES - 1) {
+    for devices in 2..=layout.tolerance()[1].min(AT_ONCE) {
         // Of the groups that survive so many: some of their devices.
         let fits = |group: &&towtank_durability::Group| {
             group.tolerance >= devices && group.devices.iter().all(|device| *device < layout.names.len())
@@ -127,13 +141,15 @@ impl Case {
     fn run(
         &self,
         order: u32,
-        files: &Arc<dyn Files>,
+        (layout, files): (&Layout, &Arc<dyn Files>),
         context: &RunContext<'_>,
     ) -> Result<Result<(Exposed, bool), String>, StudyError> {
         let mut why = String::new();
         for (text, is_replaced) in [(Some(&self.text), false), (self.replaced.as_ref(), true)] {
             let Some(text) = text else { continue };
-            let replay = Replay::of(text.clone(), Arc::clone(files)).map_err(refused)?;
+            // What is left to do now is over by then.
+            let settle = |joined: &mut Joined| layout.settle(joined);
+            let replay = Replay::of_changed(text.clone(), Arc::clone(files), settle).map_err(refused)?;
             match replay.exposed(order, context)? {
                 Ok(exposed) => return Ok(Ok((exposed, is_replaced))),
                 Err(stuck) => why = stuck,
@@ -160,23 +176,29 @@ fn refused(problems: Problems) -> StudyError {
 /// # Errors
 /// When the model fails.
 pub(super) fn table(
-    all: &[Tried],
-    (tolerance, files): (usize, &Arc<dyn Files>),
+    ready: &Ready,
     context: &RunContext<'_>,
-) -> Result<Option<Found>, StudyError> {
+) -> Result<Option<Result<Found, String>>, StudyError> {
+    let (all, layout) = (&ready.repairs, &ready.layout);
+    let [least, most] = layout.tolerance();
+    let start = match start(ready, context)? {
+        _ if context.stopped() => return Ok(None),
+        Err(why) => return Ok(Some(Err(why))),
+        Ok(start) => start,
+    };
     let (mut rows, mut found) = (Vec::new(), Vec::new());
     let mut waited_s = 0.0_f64;
     let cases: usize = all.iter().map(|tried| tried.cases.len()).sum();
     let mut done = 0;
     for tried in all {
-        let degrees = tried.devices.min(tolerance).max(1);
-        let mut until = vec![Vec::new(); degrees];
+        let mut restored = vec![Vec::new(); (tried.devices + most - least).min(most).max(1)];
         let mut times =
             Times { devices: tried.devices as u64, hosts: tried.hosts as u64, ..Times::default() };
         for case in &tried.cases {
             let part = |done: usize| 0.5 * done as f64 / cases as f64;
-            let ran = context
-                .within(part(done)..part(done + 1), |context| case.run(done as u32, files, context))?;
+            let ran = context.within(part(done)..part(done + 1), |context| {
+                case.run(done as u32, (layout, &ready.files), context)
+            })?;
             if context.stopped() {
                 return Ok(None);
             }
@@ -186,41 +208,81 @@ pub(super) fn table(
             };
             times.replaced += u64::from(is_replaced);
             waited_s = exposed.waited_s;
-            add(&exposed, (tolerance, tried.devices), &mut until, &mut times);
+            add(&exposed, (most, tried.devices), &mut restored, &mut times);
             done += 1;
         }
-        rows.push(Row { devices: tried.devices, hosts: tried.hosts, until_h: filled(until) });
-        times.whole_h.sort_by(f64::total_cmp);
-        times.exposed_h.sort_by(f64::total_cmp);
+        rows.push(Row { devices: tried.devices, hosts: tried.hosts, restored: filled(restored) });
+        [&mut times.whole_h, &mut times.mean_h, &mut times.exposed_h]
+            .into_iter()
+            .for_each(|all| all.sort_by(f64::total_cmp));
         found.push(times);
     }
-    let table = Table { delay: Span::Constant(waited_s / 3_600.0), rows };
-    Ok(Some(Ok((found, table))))
+    let (start, start_row) = start.unzip();
+    let table = Table { delay: Span::Constant(waited_s / 3_600.0), rows, start: start_row };
+    Ok(Some(Ok(Found { times: found, start, table })))
 }
 
-/// Adds a recovery: for each degree of exposure the time from its beginning on.
-fn add(exposed: &Exposed, (tolerance, devices): (usize, usize), until: &mut [Vec<f64>], times: &mut Times) {
-    let spare = |degree: usize| (tolerance - degree.min(tolerance)).min(SPARES - 1);
-    for (at, until) in until.iter_mut().enumerate() {
-        if let Some(end_s) = exposed.by_spare[spare(at + 1)] {
-            until.push(((end_s - exposed.waited_s) / 3_600.0).max(LEAST_H));
+/// How long what is lacking now takes, if something is; or why it is never restored.
+fn start(
+    ready: &Ready,
+    context: &RunContext<'_>,
+) -> Result<Result<Option<(Times, Row)>, String>, StudyError> {
+    if ready.layout.lacking.is_empty() {
+        return Ok(Ok(None));
+    }
+    let most = ready.layout.tolerance()[1];
+    let replay = Replay::of(ready.as_it_is.clone(), Arc::clone(&ready.files)).map_err(refused)?;
+    let exposed = match replay.exposed(0, context)? {
+        Ok(exposed) => Exposed { waited_s: 0.0, ..exposed },
+        Err(why) => return Ok(Err(format!("of what is lacking now, {why}"))),
+    };
+    let mut restored = vec![Vec::new(); most];
+    let mut times = Times::default();
+    add(&exposed, (most, 1), &mut restored, &mut times);
+    Ok(Ok(Some((times, Row { devices: 1, hosts: 1, restored: filled(restored) }))))
+}
+
+/// The row of recoveries that has the groups that are so exposed: the degree counts from 1 for the groups
+/// that survive most; those that survive more than there are rows share the last one with what only moves.
+fn spare(most: usize, degree: usize) -> usize {
+    (most - degree.min(most)).min(SPARES - 1)
+}
+
+/// Adds a recovery: for each degree of exposure when its groups are restored, from its beginning on.
+fn add(
+    exposed: &Exposed,
+    (most, devices): (usize, usize),
+    restored: &mut [Vec<Restored>],
+    times: &mut Times,
+) {
+    let since_out_h = |at_s: f64| ((at_s - exposed.waited_s) / 3_600.0).max(LEAST_H);
+    for (at, restored) in restored.iter_mut().enumerate() {
+        let spare = spare(most, at + 1);
+        let each: Vec<(f64, u64)> =
+            exposed.ended[spare].iter().map(|(at_s, groups)| (since_out_h(*at_s), *groups)).collect();
+        let whole = || exposed.by_spare[spare].map(|end_s| Restored::at_once(since_out_h(end_s)));
+        let found = Restored::of(&each).or_else(whole);
+        if let Some(found) = found.filter(|_| at == 0) {
+            times.mean_h.push(found.mean_h() + exposed.waited_s / 3_600.0);
         }
+        restored.extend(found);
     }
     // A device without objects is whole when it is marked out.
-    let whole_s = exposed.by_spare[spare(1)].unwrap_or(exposed.waited_s);
+    let whole_s = exposed.by_spare[spare(most, 1)].unwrap_or(exposed.waited_s);
     times.whole_h.push(whole_s / 3_600.0);
     if devices > 1 {
-        times.exposed_h.extend(exposed.by_spare[spare(devices)].map(|at| at / 3_600.0));
+        times.exposed_h.extend(exposed.by_spare[spare(most, devices)].map(|at| at / 3_600.0));
     }
 }
 
 /// The times of each degree, sorted: a degree that no group had takes no longer than the one below it.
-fn filled(mut until: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
-    for degree in 0..until.len() {
-        if until[degree].is_empty() {
-            until[degree] = if degree == 0 { vec![LEAST_H] } else { until[degree - 1].clone() };
+fn filled(mut restored: Vec<Vec<Restored>>) -> Vec<Vec<Restored>> {
+    for degree in 0..restored.len() {
+        if restored[degree].is_empty() {
+            restored[degree] =
+                if degree == 0 { vec![Restored::at_once(LEAST_H)] } else { restored[degree - 1].clone() };
         }
-        until[degree].sort_by(f64::total_cmp);
+        restored[degree].sort_by(|one, next| one.end_h().total_cmp(&next.end_h()));
     }
-    until
+    restored
 }

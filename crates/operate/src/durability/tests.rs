@@ -199,20 +199,18 @@ fn changed(file: &str, from: &str, to: &str) -> Folder {
 
 /// Nobody knows how likely a loss is from a state that is not modelled.
 #[test]
-fn a_cluster_that_is_not_whole_is_refused() {
-    for folder in [
-        small(&[2]),
-        small(&[0, 1, 2, 3, 4]),
-        changed("pgs", "active+clean", "active+recovering+degraded"),
-        changed("pgs", "active+clean", "stale+active+clean"),
-        changed("pgs", "active+clean", "down"),
-        changed("pgs", "active+clean", "active+clean+inconsistent"),
+fn a_state_that_is_not_modelled_is_refused() {
+    for (folder, why) in [
+        (small(&[0, 1, 2, 3, 4]), "of the cluster as it is"),
+        (changed("pgs", "active+clean", "active+recovering+degraded"), "lacks copies of objects"),
+        (changed("pgs", "active+clean", "stale+active+clean"), "in an unknown state"),
+        (changed("pgs", "active+clean", "down"), "serves no requests now"),
+        (changed("pgs", "active+clean", "active+clean+inconsistent"), "is inconsistent"),
+        (changed("pgs", "active+clean", "active+clean+wait"), "read lease"),
+        (changed("pgs", "active+clean", "active+forced_backfill"), "not active+clean"),
     ] {
         let said = refused(folder, SMALL);
-        assert!(
-            said.contains("the cluster is not whole") || said.contains("of the cluster as it is"),
-            "{said}"
-        );
+        assert!(said.contains(why), "{why}: {said}");
     }
     let said = refused(small(&[]), "crush_map = \"map\"\nosd_dump = \"osds\"\npg_dump = \"pgs\"\n");
     assert!(said.contains("the fill of the devices is not known"), "{said}");
@@ -223,6 +221,39 @@ fn a_cluster_that_is_not_whole_is_refused() {
     let (seen, _) = answered(flagged, SMALL);
     let why = seen.measures["loss_probability"].reason().unwrap().to_owned();
     assert!(why.contains("not marked out"), "{why}");
+}
+
+/// A cluster that lacks something begins there: with more to lose at first, and with the repairs of a whole
+/// cluster later.
+#[test]
+fn a_degraded_cluster_begins_there() {
+    let keys = format!("{SMALL}failure_rate = \"20%\"\nmission = \"48h\"\ndown_out = \"12h\"\nreplace_after = \"36h\"\n");
+    let (whole, words) = answered(small(&[]), &keys);
+    assert!(words.contains("from a whole cluster"), "{words}");
+    let (now, words) = answered(small(&[2]), &keys);
+    let lacking = groups(&small(&[])).iter().filter(|group| group.contains(&2)).count();
+    assert!(
+        words.contains(&format!("beginning with {lacking} groups that lack a device now, until ")),
+        "{words}"
+    );
+    // Until it is out nothing is restored, and two failures lose data: not three within a repair.
+    let [before, after] = [&whole, &now].map(|seen| value(seen, "loss_probability"));
+    assert!(after > 20.0 * before, "{after} and {before}");
+    // Pairs of devices of which a group has the rest: both fail before it is restored.
+    let mut pairs: Vec<Vec<i64>> =
+        groups(&small(&[2])).into_iter().filter(|group| group.len() == 2).collect();
+    pairs.iter_mut().for_each(|pair| pair.sort_unstable());
+    pairs.sort();
+    pairs.dedup();
+    let each: f64 = 0.2 / 8_766.0 * 12.0;
+    let expected = pairs.len() as f64 * each.powi(2);
+    assert!((0.8..1.3).contains(&(after / expected)), "{after}, and {expected} to leading order");
+    // Planted: the copies of the device that is down do not count.
+    let all = 15.0 * each.powi(2);
+    assert!(pairs.len() < 15 && !(0.8..1.3).contains(&(after / all)), "{} pairs", pairs.len());
+    // The repairs of later failures are those of a whole cluster.
+    let [one, other] = [&whole, &now].map(|seen| value(seen, "repair_s"));
+    assert!((one / other - 1.0).abs() < 0.2, "{one} and {other}");
 }
 
 /// Each failure loses data of a pool of one copy.

@@ -75,10 +75,23 @@ impl Ready {
     /// # Errors
     /// Each problem with its place in `draft`.
     pub fn check(scenario: Scenario, draft: &Draft) -> Result<Ready, Problems> {
+        Ready::check_as(scenario, draft, |_| {})
+    }
+
+    /// The same of a cluster that is changed after its exports are read.
+    ///
+    /// # Errors
+    /// Each problem with its place in `draft`.
+    pub(super) fn check_as(
+        scenario: Scenario,
+        draft: &Draft,
+        change: impl FnOnce(&mut Joined),
+    ) -> Result<Ready, Problems> {
         let asked = Asked::of(&scenario.keyed(), draft)?;
         check_shares(&scenario, draft).into_result(())?;
         let (learned, starts) = calibrated::load(&scenario, draft)?;
         let (mut joined, flags) = loaded(&scenario, &asked, draft)?;
+        change(&mut joined);
         let mut words: Vec<Told> = asked.fail.iter().map(|change| change.told("fails")).collect();
         let of_dead_racks = of_dead_racks(&joined.cluster);
         replace(&mut joined.cluster, &asked, draft, &mut words)?;
