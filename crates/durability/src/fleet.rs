@@ -252,6 +252,15 @@ impl System {
         self.kinds.iter().max().map_or(1, |most| *most as usize + 1)
     }
 
+    /// The devices whose failure leads to a degree of damage where nothing else has failed.
+    pub(crate) fn leading_to(&self, degree: usize) -> Vec<usize> {
+        let leads = |place: usize| {
+            let tolerance = self.fleet.groups[self.group_at(place)].tolerance;
+            self.tolerance_max - tolerance + 1 >= degree
+        };
+        (0..self.fleet.devices.len()).filter(|device| self.places(*device).any(leads)).collect()
+    }
+
     /// The places that a job restores.
     pub(crate) fn places_of(&self, job: &Job) -> impl Iterator<Item = usize> + use<'_> {
         let (own, start): (_, &[usize]) = match job.is_start {

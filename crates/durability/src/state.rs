@@ -209,6 +209,28 @@ impl State {
         !self.is_bad[device] && !lacks()
     }
 
+    /// When a good part has accumulated so much more hazard.
+    pub(crate) fn time_of(&self, system: &System, part: usize, hazard: f64) -> f64 {
+        self.now_h + system.life(part).rest_h(self.now_h - self.born_h[part], hazard)
+    }
+
+    /// The good devices whose failure leads to a degree of damage; `always` are those that lead there from a
+    /// whole system.
+    pub(crate) fn leading_to(&self, system: &System, degree: usize, always: &[usize]) -> Vec<usize> {
+        let mut found: Vec<usize> = always.to_vec();
+        for place in self.jobs.iter().flat_map(|job| system.places_of(job)) {
+            let group = system.group_at(place);
+            if self.exposure.missing(group) > 0 && self.depth(system, group) + 1 >= degree {
+                let members = &system.fleet.groups[group].devices;
+                found.extend(members.iter().filter(|device| self.holds(system, **device, group)));
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found.retain(|device| !self.is_bad[*device]);
+        found
+    }
+
     /// The devices of which each would lose something if it failed now, and what.
     pub(crate) fn exposed(&self, system: &System) -> Vec<(usize, Loss)> {
         let mut critical: Vec<usize> = Vec::new();

@@ -1,8 +1,10 @@
 //! Fixed effort splitting on the degree of damage: as many courses from each degree to the next.
 //!
-//! The last step is not drawn: while a group survives nothing more, the hazard of its good devices is summed
-//! over time, which has the expectation of the number of first losses by them. Losses by anything else are
-//! counted.
+//! Whether a course reaches the next degree is not drawn: the hazard of the devices whose failure leads there
+//! is summed over time, which has the expectation of the number of first such failures. One of these, chosen
+//! with that density, is where a course goes on from, with the sum as its weight. In the last step the sum is
+//! the result. What reaches a degree otherwise, such as the ruin of a domain, is counted as it happens; so are
+//! all steps where groups are lost only together.
 //!
 //! A course is continued from the state in which another one reached the degree, with the ages of all devices
 //! and all repairs as they are; when good parts fail is drawn anew, given their ages. So no failure is
@@ -14,11 +16,13 @@ use super::{Batch, Method, Question};
 use crate::fleet::{LossRule, System};
 use crate::repair::Repair;
 use crate::state::{Happened, Loss, Next, State};
+use crate::sums::sum;
 
 const CHOICE: Purpose = Purpose(0x656e_7472);
 
 /// Where a course reached a degree of damage.
 struct Entry {
+    weight: f64,
     state: State,
     reached: usize,
     loss: Option<Loss>,
@@ -30,16 +34,19 @@ pub(super) fn batch<R: Repair>(question: &Question<'_, R>, cycles: u32, number: 
     let blank = State::new(system);
     let mut state = blank.clone();
     let mut entries: Vec<Entry> = Vec::new();
+    let mut step = Step::new(question, 1);
     for cycle in 0..cycles {
         let mut draws = Draws::new(question.seed, number, u64::from(cycle));
         let started = question.start(&blank, &mut state, &mut draws);
         if top(question) == 1 {
-            entries.push(Entry { state: state.clone(), reached: started.reached, loss: started.loss });
+            let (reached, loss) = (started.reached, started.loss);
+            entries.push(Entry { weight: 1.0, state: state.clone(), reached, loss });
         } else {
-            entries.extend(run_up(question, &mut state, started, 1, &mut draws));
+            step.climb(&mut state, started, &mut draws, &mut entries);
         }
     }
-    let mut chance = entries.len() as f64 / f64::from(cycles);
+    let mean = |entries: &[Entry]| sum(entries.iter().map(|entry| entry.weight)) / f64::from(cycles);
+    let mut chance = mean(&entries);
     batch.hits = entries.len() as u64;
     let is_stack = question.system.fleet.rule != LossRule::AnyGroup;
     let drawn = if is_stack { top(question) } else { top(question) - 1 };
@@ -49,19 +56,25 @@ pub(super) fn batch<R: Repair>(question: &Question<'_, R>, cycles: u32, number: 
         }
         let part = question.seed.part(degree as u32);
         let offset = Draws::new(part, number, u64::from(cycles)).of(CHOICE).unit_f64();
+        let each = sum(entries.iter().map(|entry| entry.weight)) / f64::from(cycles);
+        let (mut at, mut end) = (0, entries[0].weight);
         let mut next: Vec<Entry> = Vec::new();
+        let mut step = Step::new(question, degree);
         for cycle in 0..cycles {
             let mut draws = Draws::new(part, number, u64::from(cycle));
-            let place = (f64::from(cycle) + offset) * entries.len() as f64 / f64::from(cycles);
-            let entry = &entries[(place as usize).min(entries.len() - 1)];
+            while (f64::from(cycle) + offset) * each > end && at + 1 < entries.len() {
+                at += 1;
+                end += entries[at].weight;
+            }
+            let entry = &entries[at];
             state.copy(&entry.state);
             let so_far = Happened { loss: entry.loss, reached: entry.reached };
             if so_far.loss.is_none() && so_far.reached < degree {
                 state.redraw(system, &mut draws);
             }
-            next.extend(run_up(question, &mut state, so_far, degree, &mut draws));
+            step.climb(&mut state, so_far, &mut draws, &mut next);
         }
-        chance *= next.len() as f64 / f64::from(cycles);
+        chance *= mean(&next);
         batch.hits = batch.hits.min(next.len() as u64);
         entries = next;
     }
@@ -82,12 +95,13 @@ fn last_step<R: Repair>(
     number: u32,
 ) {
     let is_first = top(question) == 1;
-    let (cycles, count) = (batch.cycles as f64, entries.len().max(1) as f64);
-    let times = if is_first { 1.0 } else { chance * cycles / count };
+    let cycles = batch.cycles as f64;
+    let all = sum(entries.iter().map(|entry| entry.weight));
     let part = question.seed.part(top(question) as u32);
     for (index, entry) in entries.iter_mut().enumerate() {
         let mut draws = Draws::new(part, number, index as u64);
         entry.state.redraw(question.system, &mut draws);
+        let times = if is_first { 1.0 } else { chance * cycles * entry.weight / all };
         for (weight, loss) in ends(question, entry, &mut draws) {
             batch.weight += times * weight;
             batch.lose(question.system, times * weight, loss);
@@ -149,24 +163,81 @@ fn top<R>(question: &Question<'_, R>) -> usize {
     }
 }
 
-/// Runs until the damage reaches a degree; none if the mission ends first.
-fn run_up<R: Repair>(
-    question: &Question<'_, R>,
-    state: &mut State,
-    mut so_far: Happened,
+/// The step to one degree of damage.
+struct Step<'a, R> {
+    question: &'a Question<'a, R>,
     degree: usize,
-    draws: &mut Draws,
-) -> Option<Entry> {
-    let is_last = degree == top(question);
-    loop {
-        if so_far.loss.is_some() || (so_far.reached >= degree && !is_last) {
-            return Some(Entry { state: state.clone(), reached: so_far.reached, loss: so_far.loss });
-        }
-        let (at, next) = state.next();
-        if at >= question.mission_h {
-            return None;
-        }
-        state.advance(at);
-        so_far = state.perform(question.system, question.repair, next, draws);
+    /// Devices that lead there from a whole system.
+    always: Vec<usize>,
+}
+
+impl<'a, R: Repair> Step<'a, R> {
+    fn new(question: &'a Question<'a, R>, degree: usize) -> Step<'a, R> {
+        Step { question, degree, always: question.system.leading_to(degree) }
     }
+
+    /// Runs until the damage reaches the degree, and adds where courses go on from; nothing if the mission
+    /// ends first.
+    fn climb(&mut self, state: &mut State, so_far: Happened, draws: &mut Draws, to: &mut Vec<Entry>) {
+        let system = self.question.system;
+        let is_last = self.degree == top(self.question);
+        if so_far.loss.is_some() || (so_far.reached >= self.degree && !is_last) {
+            let (reached, loss) = (so_far.reached, so_far.loss);
+            to.push(Entry { weight: 1.0, state: state.clone(), reached, loss });
+            return;
+        }
+        let is_stack = system.fleet.rule != LossRule::AnyGroup;
+        let mut all = 0.0;
+        let mut chosen: Option<(State, usize, f64)> = None;
+        loop {
+            let (at, next) = state.next();
+            let end = at.min(self.question.mission_h);
+            let leading =
+                if is_stack { Vec::new() } else { state.leading_to(system, self.degree, &self.always) };
+            let each: Vec<f64> = leading.iter().map(|part| state.hazard_until(system, *part, end)).collect();
+            let here = sum(each.iter().copied());
+            all += here;
+            if here > 0.0 && draws.of(CHOICE).unit_f64() * all < here {
+                let place = draws.of(CHOICE).unit_f64() * here;
+                let share = draws.of(CHOICE).unit_f64();
+                chosen = Some((state.clone(), leading[place_in(&each, place)], share));
+            }
+            if at >= self.question.mission_h {
+                break;
+            }
+            state.advance(at);
+            let is_counted = leading.iter().any(|part| next == Next::Failure(*part));
+            let happened = state.perform(system, self.question.repair, next, draws);
+            let is_there = happened.loss.is_some() || (happened.reached >= self.degree && !is_last);
+            if is_there && !is_counted {
+                let (reached, loss) = (happened.reached, happened.loss);
+                to.push(Entry { weight: 1.0, state: state.clone(), reached, loss });
+            }
+            if is_there {
+                break;
+            }
+        }
+        to.extend(chosen.map(|chosen| self.entry(all, chosen, draws)));
+    }
+
+    /// A device fails in a course, when its hazard until the next event has reached a share.
+    fn entry(&self, weight: f64, chosen: (State, usize, f64), draws: &mut Draws) -> Entry {
+        let system = self.question.system;
+        let (mut state, part, share) = chosen;
+        let end = state.next().0.min(self.question.mission_h);
+        let at = state.time_of(system, part, share * state.hazard_until(system, part, end)).min(end);
+        state.advance(at);
+        let happened = state.fail(system, self.question.repair, part, draws);
+        Entry { weight, state, reached: happened.reached, loss: happened.loss }
+    }
+}
+
+/// The place in a list of weights where their sum passes a mark.
+fn place_in(weights: &[f64], mark: f64) -> usize {
+    let mut sum = 0.0;
+    let passed = weights.iter().position(|weight| {
+        sum += weight;
+        mark < sum
+    });
+    passed.unwrap_or(weights.len() - 1)
 }
