@@ -61,9 +61,9 @@ fn repairs(view: &View<'_>) -> Table {
         Column::number("most_lacking", "s"),
         Column::number("replaced", "repairs"),
     ];
-    let about = "Recoveries of the cluster by the model of `whatif`: from the failures until nothing lacks anything, and \
-                 (median) until no group lacks as many devices as failed; `of_a_group` is the mean over the groups that lack least. A row \
-                 of no devices is what is lacking now.";
+    let about = "Recoveries of the cluster by the model of `whatif`: from the failures until nothing lacks anything, the mean \
+                 over groups (`of_a_group`), and (median) until no group lacks as many devices as failed. A row of no devices \
+                 is what is lacking now.";
     let mut table = Table::new("repairs", "How long repairs take", columns).about(about);
     for times in view.kept.start.iter().chain(&view.kept.times) {
         let at = |hours: &[f64], share: f64| -> Cell {

@@ -1,10 +1,12 @@
 //! How long repairs take: recoveries of this very cluster by the model of `whatif`, in which one device
 //! fails, or several at once, in one host or in several.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use towtank_ceph::Joined;
+use towtank_durability::Group;
 use towtank_durability::fleet::Span;
 use towtank_durability::repair::{Restored, Row, Table};
 use towtank_rebuild::model::SPARES;
@@ -55,7 +57,7 @@ pub struct Times {
     pub hosts: u64,
     /// Hours from the failure until nothing lacked anything any more, in ascending order.
     pub whole_h: Vec<f64>,
-    /// The mean over the groups that lacked least.
+    /// The mean over all groups.
     pub mean_h: Vec<f64>,
     /// The same until no group lacked as many devices as had failed; empty where no group did.
     pub exposed_h: Vec<f64>,
@@ -73,45 +75,46 @@ pub(super) struct Found {
     pub table: Table,
 }
 
-/// Sets of devices to fail.
+/// Some of so many things, drawn, so that no order of devices in hosts shows.
+fn drawn(all: usize, most: usize, purpose: u64) -> Vec<usize> {
+    let mut draws = Draws::new(Seed(0), 0, purpose);
+    let mut source = draws.of(CHOICE);
+    let mut left: Vec<usize> = (0..all).collect();
+    (0..most.min(all)).map(|_| left.swap_remove(source.below(left.len() as u64) as usize)).collect()
+}
+
+/// Sets of devices to fail, by their number and that of their hosts. One more than groups survive is among
+/// them: others may fail meanwhile that share no group.
 fn sets(layout: &Layout) -> Vec<(usize, usize, Vec<Vec<usize>>)> {
-    // Drawn, so that no order of devices in hosts shows.
-    let spread = |all: usize, most: usize| -> Vec<usize> {
-        let mut draws = Draws::new(Seed(0), 0, all as u64);
-        let mut source = draws.of(CHOICE);
-        let mut left: Vec<usize> = (0..all).collect();
-        let mut chosen: Vec<usize> =
-            (0..most.min(all)).map(|_| left.swap_remove(source.below(left.len() as u64) as usize)).collect();
-        chosen.sort_unstable();
-        chosen
-    };
-    let singles = spread(layout.with_data.len(), SINGLES).into_iter().map(|at| vec![layout.with_data[at]]);
-    let mut sets = vec![(1, 1, singles.collect::<Vec<_>>())];
-    for devices in 2..=layout.tolerance()[1].min(AT_ONCE) {
-        // Of the groups that survive so many: some of their devices.
-        let fits = |group: &&towtank_durability::Group| {
-            group.tolerance >= devices && group.devices.iter().all(|device| *device < layout.names.len())
+    let all = layout.with_data.len();
+    let mut singles = drawn(all, SINGLES, all as u64);
+    singles.sort_unstable();
+    let mut sets = vec![(1, 1, singles.into_iter().map(|at| vec![layout.with_data[at]]).collect::<Vec<_>>())];
+    let most = layout.tolerance()[1];
+    let groups: Vec<&Group> = layout.groups.iter().filter(|group| group.tolerance == most).collect();
+    for devices in 2..=(most + 1).min(AT_ONCE).min(all) {
+        // As many devices of a group as it survives, and others.
+        let set = |(number, at): (usize, usize)| {
+            let mut set = groups[at].devices[..devices.min(most)].to_vec();
+            let others = drawn(all, all, number as u64).into_iter().map(|at| layout.with_data[at]);
+            set.extend(
+                others.filter(|device| !groups[at].devices.contains(device)).take(devices - set.len()),
+            );
+            set.sort_unstable();
+            set
         };
-        let groups: Vec<_> = layout.groups.iter().filter(fits).collect();
-        let mut of_groups: Vec<Vec<usize>> = spread(groups.len(), SEVERAL)
-            .into_iter()
-            .map(|at| {
-                let mut set = groups[at].devices[..devices].to_vec();
-                set.sort_unstable();
-                set
-            })
-            .collect();
-        of_groups.sort_unstable();
-        of_groups.dedup();
-        let hosts = |set: &[usize]| {
-            let mut hosts: Vec<usize> = set.iter().map(|device| layout.host_of[*device]).collect();
-            hosts.sort_unstable();
-            hosts.dedup();
-            hosts.len()
-        };
+        let mut found: Vec<Vec<usize>> =
+            drawn(groups.len(), SEVERAL, groups.len() as u64).into_iter().enumerate().map(set).collect();
+        found.sort_unstable();
+        found.dedup();
         for count in 1..=devices {
-            let those: Vec<Vec<usize>> =
-                of_groups.iter().filter(|set| hosts(set) == count).cloned().collect();
+            let hosts =
+                |set: &[usize]| set.iter().map(|device| layout.host_of[*device]).collect::<BTreeSet<_>>();
+            let those: Vec<Vec<usize>> = found
+                .iter()
+                .filter(|set| set.len() == devices && hosts(set).len() == count)
+                .cloned()
+                .collect();
             if !those.is_empty() {
                 sets.push((devices, count, those));
             }
@@ -204,12 +207,17 @@ pub(super) fn table(
             }
             let (exposed, is_replaced) = match ran {
                 Ok(found) => found,
+                // More than groups survive: it is asked only for how long the others take.
+                Err(_) if tried.devices > most => continue,
                 Err(why) => return Ok(Some(Err(why))),
             };
             times.replaced += u64::from(is_replaced);
             waited_s = exposed.waited_s;
             add(&exposed, (most, tried.devices), &mut restored, &mut times);
             done += 1;
+        }
+        if times.whole_h.is_empty() {
+            continue;
         }
         rows.push(Row { devices: tried.devices, hosts: tried.hosts, restored: filled(restored) });
         [&mut times.whole_h, &mut times.mean_h, &mut times.exposed_h]
@@ -261,12 +269,11 @@ fn add(
         let each: Vec<(f64, u64)> =
             exposed.ended[spare].iter().map(|(at_s, groups)| (since_out_h(*at_s), *groups)).collect();
         let whole = || exposed.by_spare[spare].map(|end_s| Restored::at_once(since_out_h(end_s)));
-        let found = Restored::of(&each).or_else(whole);
-        if let Some(found) = found.filter(|_| at == 0) {
-            times.mean_h.push(found.mean_h() + exposed.waited_s / 3_600.0);
-        }
-        restored.extend(found);
+        restored.extend(Restored::of(&each).or_else(whole));
     }
+    let all: Vec<(f64, u64)> =
+        exposed.ended.iter().flatten().map(|(at_s, groups)| (at_s / 3_600.0, *groups)).collect();
+    times.mean_h.extend(Restored::of(&all).map(|all| all.mean_h()));
     // A device without objects is whole when it is marked out.
     let whole_s = exposed.by_spare[spare(most, 1)].unwrap_or(exposed.waited_s);
     times.whole_h.push(whole_s / 3_600.0);

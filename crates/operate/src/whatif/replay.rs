@@ -160,6 +160,22 @@ impl Replay {
         })
     }
 
+    /// How many objects are lost, in the order of groups of one draw.
+    ///
+    /// # Errors
+    /// When the model fails.
+    #[cfg(test)]
+    pub(crate) fn lost(&self, draw: u32, context: &RunContext<'_>) -> Result<u64, StudyError> {
+        let base = self.ready.real.recovery(&self.ready.staged, &RunContext::alone(Seed(0), 0));
+        let base = Recovery { clients: None, quiet: false, ..base };
+        let recovery = orders::with_ties(&base, Seed(0).part(draw));
+        let recovered = match thinned(&recovery) {
+            Some(thinned) => thinned.whole(&recovery, running::run(&thinned.of(&recovery), context)?),
+            None => running::run(&recovery, context)?,
+        };
+        Ok(recovered.stuck.lost)
+    }
+
     /// Runs it with other constants, in the order of groups of one draw.
     ///
     /// # Errors
