@@ -182,8 +182,8 @@ impl Plan {
             let message = format!("`top` needs more arrays than the {} that there are", self.arrays());
             problems.refuse(draft, "top", message, "give more disks or servers");
         }
-        if self.code.tolerance() == 0 && self.lie != Lie::Arrays {
-            let message = "one copy or no parity: each failure of a device loses data";
+        if self.code.tolerance() == 0 && self.lie == Lie::Pool {
+            let message = "no parity: a pool that survives no failure has no repairs";
             problems.refuse(draft, "layout", message, "ask about arrays, or about a code that survives a failure");
         }
         problems.into_result(())

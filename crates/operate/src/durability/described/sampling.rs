@@ -18,7 +18,7 @@ const CHECK: Effort = Effort { error: 0.05, part: (0.0, 1.0), ..BIASED };
 const SPLITTING: Effort =
     Effort { method: Method::Splitting, cycles: 1_000, most: 20, error: 0.1, part: (0.5, 1.0) };
 /// Where importance sampling does not get there, which is so for stacks that survive several failures.
-const THOROUGH: Effort = Effort { cycles: 3_000, error: 0.04, ..SPLITTING };
+const THOROUGH: Effort = Effort { cycles: 3_000, most: 60, error: 0.02, ..SPLITTING };
 const PLAIN: Effort =
     Effort { method: Method::Plain, cycles: 2_000, most: 100, error: 0.02, part: (0.5, 1.0) };
 

@@ -156,28 +156,28 @@ fn described(row: &Row) -> String {
                     )
                 }
             };
-            let rate = 100.0 * row.number("rate_per_year");
-            format!("disks_per_server = {n}\nec = \"{}+{m}\"\nfailure_rate = \"{rate}%\"\n{repair}", n - m)
+            let rate = percent(row.number("rate_per_year"));
+            format!("disks_per_server = {n}\nec = \"{}+{m}\"\nfailure_rate = \"{rate}\"\n{repair}", n - m)
         }
         "Backblaze calculator" => {
             let (k, m) = (row.count("data"), row.count("parity"));
             format!(
-                "disks_per_server = {}\nec = \"{k}+{m}\"\nfailure_rate = \"{}%\"\nrepair_time = \"{}d\"\nyear = \"365d\"",
+                "disks_per_server = {}\nec = \"{k}+{m}\"\nfailure_rate = \"{}\"\nrepair_time = \"{}d\"\nyear = \"365d\"",
                 k + m,
-                100.0 * row.number("afr"),
+                percent(row.number("afr")),
                 row.number("replace_days")
             )
         }
         "Backblaze parameters, real windows" | "repair law 8+2" => {
             let (n, m) = (row.count("n"), row.count("m"));
             let shared = if row.word("repair").contains("shared") { "array" } else { "nobody" };
+            let year = if row.case.starts_with("Backblaze") { "365d" } else { "365.25d" };
             format!(
-                "disks_per_server = {n}\nec = \"{}+{m}\"\nfailure_rate = \"{}%\"\nrepair_time = \"{}d\"\nshared_by = \
-                 \"{shared}\"\nyear = \"{}d\"",
+                "disks_per_server = {n}\nec = \"{}+{m}\"\nfailure_rate = \"{}\"\nrepair_time = \"{}d\"\nshared_by = \
+                 \"{shared}\"\nyear = \"{year}\"",
                 n - m,
-                100.0 * row.number("rate_per_year"),
+                percent(row.number("rate_per_year")),
                 row.number("repair_days"),
-                row.number("year_days")
             )
         }
         "AFR from counts" => format!(
@@ -206,16 +206,21 @@ fn described(row: &Row) -> String {
         "ceph-tools RADOS" => {
             let copies = row.count("copies");
             let rate = 100.0 * row.number("fits") * 1e-9 * 8_766.0;
-            let groups = 600 * row.count("pgs_per_osd") / copies;
+            let groups = 6 * row.count("pgs_per_osd") / copies;
             format!(
-                "servers = 600\nlayout = \"groups\"\ngroups = {groups}\nreplicas = {copies}\nfailure_rate = \
-                 \"{rate:.7}%\"\ndelay = \"{}min\"\nrepair_time = \"{}s\"",
+                "servers = 6\nlayout = \"groups\"\ngroups = {groups}\nreplicas = {copies}\nfailure_rate = \
+                 \"{rate:.7}%\"\ndelay = \"{}min\"\nrepair_time = \"{:.6}s\"",
                 row.number("markout_min"),
                 3_600.0 * row.number("window_h") - 60.0 * row.number("markout_min")
             )
         }
         _ => panic!("no description asks for {}", row.name()),
     }
+}
+
+/// A share as a percentage in the steps that a scenario has.
+fn percent(share: f64) -> String {
+    format!("{:.7}%", 100.0 * share)
 }
 
 fn mlec(row: &Row) -> String {
@@ -455,7 +460,7 @@ fn a_wrong_description_misses_rows() {
     assert_eq!(missed(&raid, "shared_by = \"server\"", "shared_by = \"nobody\""), 2);
     let pool = late("mlec-sim 8+2/50 dp");
     assert_eq!(missed(&pool, "layout = \"pool\"", "layout = \"arrays\""), 2);
-    assert_eq!(missed(&pool, "layout = \"pool\"", "layout = \"pool\"\namplification = \"data-and-one\""), 2);
+    assert_eq!(missed(&pool, "layout = \"pool\"", "layout = \"pool\"\ndelay = \"2h\""), 2);
     let bursts = &rows("burst local")[..1];
     assert!(bursts.iter().all(|row| {
         let wrong = described(row).replace("disks_per_server = 800", "disks_per_server = 790");
