@@ -16,7 +16,7 @@ pub(super) struct View<'a> {
 
 impl<'a> View<'a> {
     pub fn of(point: &'a Point<'a, Durability>) -> View<'a> {
-        View { point, kept: &point.kept[0] }
+        View { point, kept: point.kept[0].exported() }
     }
 
     pub fn value(&self, measure: &str) -> Option<f64> {

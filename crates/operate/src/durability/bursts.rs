@@ -115,6 +115,21 @@ fn parse(text: &str, Counts { disks, hosts, racks: all_racks }: Counts) -> Resul
 }
 
 impl Burst {
+    /// As it was asked: what fails, how many of it, and in how many racks.
+    pub(super) fn asked(&self) -> (Units, usize, Option<usize>) {
+        (self.units, self.count, self.racks)
+    }
+
+    /// Its words.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The key of the scenario that has it.
+    pub(super) fn key(&self) -> &str {
+        &self.key
+    }
+
     /// What is lost, or why there is no such burst.
     pub(super) fn lost(&self, groups: &Explicit, seed: Seed) -> Result<Lost, String> {
         let found = groups

@@ -16,7 +16,7 @@ use towtank_units::Bytes;
 use super::bursts::{self, Burst};
 use super::layout::Layout;
 use super::repairs::{self, Tried};
-use super::scenario::{Scenario, year};
+use super::scenario::{Scenario, check_times};
 use crate::exports::key_of_dump;
 use crate::learning::without_places;
 use crate::preview::dangers;
@@ -46,16 +46,7 @@ impl Ready {
     /// # Errors
     /// Each problem with its place in `draft`.
     pub(super) fn check(scenario: Scenario, draft: &Draft) -> Result<Ready, Problems> {
-        let mut problems = Problems::new();
-        if scenario.mission.is_zero() || scenario.mission > year().saturating_mul(500) {
-            let message = format!("`mission` is {}", human::quantity(scenario.mission.as_secs_f64(), "s"));
-            problems.refuse(draft, "mission", message, "give a time above 0 and up to 500 years");
-        }
-        if scenario.failure_rate.fraction_f64() <= 0.0 {
-            let message = "`failure_rate` is 0: then nothing is ever lost";
-            problems.refuse(draft, "failure_rate", message, "1.5% is what is taken if it is left out");
-        }
-        problems.into_result(())?;
+        check_times(&scenario, draft)?;
         for (key, named) in files(&scenario) {
             if named {
                 draft.input(key)?;

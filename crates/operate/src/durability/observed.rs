@@ -1,7 +1,7 @@
 //! One replicate: how long repairs take, and how likely a loss is with them.
 
 use serde::{Deserialize, Serialize};
-use towtank_durability::repair::Table;
+use towtank_durability::repair::{Repair, Table};
 use towtank_durability::simulate::{
     Agreement, Batch, Estimate, Method, Question, agreement, batch, estimate, mean_time,
 };
@@ -17,15 +17,15 @@ const HITS: u64 = 100;
 
 /// How much is done of a method.
 #[derive(Clone, Copy, Debug)]
-struct Effort {
-    method: Method,
+pub(super) struct Effort {
+    pub method: Method,
     /// Courses of a batch, and the most batches.
-    cycles: u32,
-    most: u32,
+    pub cycles: u32,
+    pub most: u32,
     /// The standard error that is enough, as a share of the probability.
-    error: f64,
+    pub error: f64,
     /// The part of the progress of a run that it is.
-    part: (f64, f64),
+    pub part: (f64, f64),
 }
 
 const BIASED: Effort =
@@ -36,7 +36,7 @@ const SPLITTING: Effort =
 const PLAIN: Effort = Effort { method: Method::Plain, cycles: 500, most: 40, error: 0.05, part: (0.7, 1.0) };
 
 /// Where a loss is at least as likely, missions are simulated as they happen.
-const OFTEN: f64 = 0.02;
+pub(super) const OFTEN: f64 = 0.02;
 
 /// What a replicate found.
 pub struct Seen {
@@ -112,7 +112,7 @@ pub(super) fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<S
     Ok(Replicate { seen: Ok(Seen { found, observed }), beside })
 }
 
-fn failed(message: impl ToString) -> StudyError {
+pub(super) fn failed(message: impl ToString) -> StudyError {
     StudyError::Model { message: message.to_string(), hint: None }
 }
 
@@ -123,12 +123,16 @@ fn note(found: &Found, pools: &[String], observed: &mut Observed) {
     let Estimate { method, cycles, hits, .. } = &found.estimate;
     observed.courses = [*cycles, *hits];
     observed.other_error = found.other.as_ref().map_or(0.0, |other| other.standard_error / other.loss);
-    observed.method = match method {
+    observed.method = name_of(*method).to_owned();
+}
+
+/// A method in words.
+pub(super) fn name_of(method: Method) -> &'static str {
+    match method {
         Method::Plain => "missions as they happen",
         Method::Biased => "importance sampling",
         Method::Splitting => "splitting",
     }
-    .to_owned();
 }
 
 /// The probability by two methods: one that looks at rare courses, and splitting; where a loss is likely,
@@ -174,8 +178,8 @@ fn probability(
 }
 
 /// Batches of a method until the error is small enough; none if the user stopped it.
-fn sampled(
-    question: &Question<'_, Table>,
+pub(super) fn sampled<R: Repair>(
+    question: &Question<'_, R>,
     effort: &Effort,
     context: &RunContext<'_>,
 ) -> Result<Option<Estimate>, StudyError> {

@@ -3,9 +3,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use towtank_recovery::keys::{Exports, Keys};
+use towtank_report::human;
+use towtank_scenario::{Draft, Problems};
 use towtank_study::Texts;
 use towtank_units::{Percent, SimSpan};
 
+use super::described::keys::Described;
 use crate::whatif::{Disk, failures_a_year};
 
 /// The exports of a cluster, how often what fails, and how fast its machines are.
@@ -15,6 +18,9 @@ pub struct Scenario {
     /// The exports.
     #[serde(flatten)]
     pub exports: Exports,
+    /// A system that is described, in place of exports.
+    #[serde(flatten)]
+    pub described: Described,
     /// Speeds, pacing, delays: they say how long a repair takes.
     #[serde(flatten)]
     pub keys: Keys,
@@ -38,6 +44,20 @@ pub struct Scenario {
     /// `1 % of hosts`.
     #[serde(default, skip_serializing_if = "Texts::is_empty")]
     pub burst: Texts,
+}
+
+/// Refuses a mission or a failure rate that cannot be.
+pub(super) fn check_times(scenario: &Scenario, draft: &Draft) -> Result<(), Problems> {
+    let mut problems = Problems::new();
+    if scenario.mission.is_zero() || scenario.mission > year().saturating_mul(500) {
+        let message = format!("`mission` is {}", human::quantity(scenario.mission.as_secs_f64(), "s"));
+        problems.refuse(draft, "mission", message, "give a time above 0 and up to 500 years");
+    }
+    if scenario.failure_rate.fraction_f64() <= 0.0 {
+        let message = "`failure_rate` is 0: then nothing is ever lost";
+        problems.refuse(draft, "failure_rate", message, "1.5% is what is taken if it is left out");
+    }
+    problems.into_result(())
 }
 
 /// 365.25 days.

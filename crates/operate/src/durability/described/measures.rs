@@ -1,0 +1,75 @@
+//! The measures that only described systems have.
+
+use towtank_study::Measure;
+
+use super::observed::Seen;
+
+type Row = Measure<Seen>;
+
+fn row(name: &'static str, unit: &'static str, about: &'static str) -> Row {
+    Row::new(name, unit, about, move |seen: &Seen| seen.value(name))
+}
+
+/// The measures beside those of a cluster.
+pub(in crate::durability) fn measures() -> Vec<Row> {
+    let mut all = losses();
+    all.extend(beside());
+    all
+}
+
+fn losses() -> Vec<Row> {
+    vec![
+        row("array_loss", "share", "probability that one array or pool loses data in the mission")
+            .titled("Probability of loss of one array"),
+        row("below_share", "share", "share of time in which an array or group has fewer members than `min_size`")
+            .titled("Share of time below the members to serve with"),
+        row("loss_at_low_rate", "share", "probability of any loss at the lower end of a failure rate that was counted")
+            .titled("Probability of any loss at the lower failure rate"),
+        row("loss_at_high_rate", "share", "probability of any loss at the upper end of that rate")
+            .titled("Probability of any loss at the upper failure rate"),
+        row(
+            "leading_order_loss",
+            "share",
+            "expected losses of all arrays to leading order in failures per repair: a closed form",
+        )
+        .titled("Losses to leading order"),
+        row(
+            "period_loss",
+            "share",
+            "P(one array loses data in a period as long as a repair), all disks good at its start (Backblaze)",
+        )
+        .titled("Probability of loss in one period"),
+        row(
+            "periods_loss",
+            "share",
+            "the same of such periods in a year of 365 days: low by a factor of m + 1, for comparison",
+        )
+        .titled("Probability of loss by periods"),
+        row(
+            "old_model_loss",
+            "share",
+            "column PL(copies) of ceph-tools (2014), of one drive: no durability, for comparison",
+        )
+        .titled("PL(copies) of ceph-tools"),
+        row("old_model_object_loss", "share", "the same of one object, without unreadable places")
+            .titled("Loss of an object by ceph-tools"),
+    ]
+}
+
+fn beside() -> Vec<Row> {
+    vec![
+        row("overhead", "", "raw bytes for each byte of data").titled("Raw bytes for each byte of data"),
+        row("repair_traffic_bytes", "bytes", "bytes that all repairs of a year read and write: k + 1 for each of a disk")
+            .titled("Repair traffic of a year"),
+        row("failure_rate_per_year", "", "failures of a disk in a year: a rate")
+            .titled("Failures of a disk in a year"),
+        row("failure_rate_low", "", "the lower end of its exact interval, where failures were counted")
+            .titled("Failures of a disk in a year, lower end"),
+        row("failure_rate_high", "", "the upper end of that interval")
+            .titled("Failures of a disk in a year, upper end"),
+        row("unreadable_read", "share", "P(at least one unreadable place) in a read of all data of a disk")
+            .titled("Probability of an unreadable place on a disk"),
+        row("unreachable_share", "share", "share of time in which a disk is away with its server or rack")
+            .titled("Share of time in which a disk is away"),
+    ]
+}

@@ -1,0 +1,206 @@
+//! The probability of loss of one unit: its closed form confirmed by a simulation, or two simulations.
+
+use towtank_durability::rates::Afr;
+use towtank_durability::repair::Repair;
+use towtank_durability::simulate::{Agreement, Estimate, Method, Question, agreement, mean_time};
+use towtank_metrics::interval::student_t_beyond;
+use towtank_study::{RunContext, StudyError};
+
+use super::closed::{self, Leading};
+use super::plan::Plan;
+use super::unit::{Policy, Unit};
+use crate::durability::observed::{Effort, OFTEN, failed, sampled};
+
+const BIASED: Effort =
+    Effort { method: Method::Biased, cycles: 1_000, most: 60, error: 0.015, part: (0.0, 0.5) };
+/// Beside an exact value.
+const CHECK: Effort = Effort { error: 0.05, part: (0.0, 1.0), ..BIASED };
+const SPLITTING: Effort =
+    Effort { method: Method::Splitting, cycles: 1_000, most: 20, error: 0.1, part: (0.5, 1.0) };
+/// Where importance sampling does not get there, which is so for stacks that survive several failures.
+const THOROUGH: Effort = Effort { cycles: 3_000, most: 60, error: 0.02, ..SPLITTING };
+const PLAIN: Effort =
+    Effort { method: Method::Plain, cycles: 2_000, most: 100, error: 0.02, part: (0.5, 1.0) };
+
+/// A standard error that is enough for an answer, as a share of the probability.
+const FINE: f64 = 0.06;
+
+/// Estimates with fewer effective losses neither confirm nor refute anything.
+const EFFECTIVE: f64 = 30.0;
+
+/// What methods that say the same exceed once in 10,000 cases, in standard errors.
+const CHANCE: f64 = 1e-4;
+const APART: f64 = 3.9;
+
+/// The probability of one unit, and how it was found.
+#[derive(Clone, Debug)]
+pub(super) struct Sampled {
+    pub loss: f64,
+    /// The ends of its interval of 95 %, by sampling alone; equal to it where it is exact.
+    pub range: [f64; 2],
+    /// None where the chain has it.
+    pub estimate: Option<Estimate>,
+    pub other: Option<Other>,
+    /// The mean time to a loss, where a simulation implies it.
+    pub mean_h: Option<f64>,
+    /// As simulated, beside an exact value too.
+    pub below: Option<f64>,
+    pub groups_lost: f64,
+}
+
+/// What another method says.
+#[derive(Clone, Debug)]
+pub(super) struct Other {
+    pub name: &'static str,
+    pub loss: f64,
+    /// Its standard error, or for what it is off, as a share of it.
+    pub error: f64,
+    /// In standard errors of the difference.
+    pub apart: Option<f64>,
+}
+
+/// A probability, or why there is none.
+pub(super) type Found = Result<Sampled, String>;
+
+/// The probability of one unit of a system whose disks fail so often. None if the user stopped it.
+///
+/// # Errors
+/// When the model fails.
+pub(super) fn found(
+    plan: &Plan,
+    afr: Afr,
+    unit: &Unit,
+    context: &RunContext<'_>,
+) -> Result<Option<Found>, StudyError> {
+    match &unit.policy {
+        Policy::Simple(repair) => with(plan, afr, &question(plan, unit, repair, context), context),
+        Policy::Pool(repair) => with(plan, afr, &question(plan, unit, repair, context), context),
+    }
+}
+
+fn question<'a, R>(
+    plan: &Plan,
+    unit: &'a Unit,
+    repair: &'a R,
+    context: &RunContext<'_>,
+) -> Question<'a, R> {
+    Question { system: &unit.system, repair, mission_h: plan.mission_h, failed: &[], seed: context.seed }
+}
+
+fn with<R: Repair>(
+    plan: &Plan,
+    afr: Afr,
+    question: &Question<'_, R>,
+    context: &RunContext<'_>,
+) -> Result<Option<Found>, StudyError> {
+    if let Some(chain) = closed::chain(plan, afr) {
+        let exact = chain.loss_within(0, plan.mission_h).map_err(failed)?;
+        let Some(check) = sampled(question, &CHECK, context)? else { return Ok(None) };
+        return Ok(Some(confirmed(exact, check)));
+    }
+    let Some(first) = sampled(question, &BIASED, context)? else { return Ok(None) };
+    if let Some(leading) = closed::leading(plan, afr).filter(|leading| leading.off < 0.1) {
+        return Ok(Some(beside(question, first, leading)));
+    }
+    let is_fine = first.loss > 0.0 && first.standard_error <= FINE * first.loss;
+    let effort = match (first.loss >= OFTEN / 4.0, is_fine) {
+        (true, _) => &PLAIN,
+        (false, true) => &SPLITTING,
+        (false, false) => &THOROUGH,
+    };
+    let Some(second) = sampled(question, effort, context)? else { return Ok(None) };
+    Ok(Some(two(question, first, second)))
+}
+
+/// The value of a chain, which a simulation confirms.
+fn confirmed(exact: f64, check: Estimate) -> Found {
+    let apart = (check.loss > 0.0).then(|| (check.loss - exact) / check.standard_error);
+    if apart.is_some_and(|apart| apart.abs() > APART) && check.effective >= EFFECTIVE {
+        return Err(disagree(exact, check.loss));
+    }
+    let groups_lost = exact;
+    Ok(Sampled {
+        loss: exact,
+        range: [exact; 2],
+        mean_h: None,
+        below: check.below,
+        groups_lost,
+        other: other(&check, apart),
+        estimate: None,
+    })
+}
+
+/// A simulation, with the leading order beside it.
+fn beside<R: Repair>(question: &Question<'_, R>, first: Estimate, leading: Leading) -> Found {
+    if first.loss <= 0.0 {
+        return Err(unseen(&first));
+    }
+    let error = first.standard_error / first.loss;
+    let ratio = first.loss / leading.loss - 1.0;
+    if ratio.abs() > leading.off + APART * error {
+        return Err(disagree(first.loss, leading.loss));
+    }
+    let other = Other {
+        name: "the closed form to leading order",
+        loss: leading.loss,
+        error: leading.off,
+        apart: Some((ratio.abs() - leading.off).max(0.0) / error),
+    };
+    Ok(of(question, first, Some(other)))
+}
+
+fn two<R: Repair>(question: &Question<'_, R>, first: Estimate, second: Estimate) -> Found {
+    let is_seen = |one: &Estimate| one.loss > 0.0;
+    let error = |one: &Estimate| if is_seen(one) { one.standard_error / one.loss } else { f64::INFINITY };
+    let (best, rest) = if error(&first) <= error(&second) { (first, second) } else { (second, first) };
+    if !is_seen(&best) {
+        return Err(unseen(&best));
+    }
+    let found = agreement(&best, &rest);
+    let is_strong = [&best, &rest].into_iter().all(|one| one.effective >= EFFECTIVE);
+    if found.is_some_and(|one| is_strong && one.deviations.abs() > allowed(&best, &rest)) {
+        return Err(disagree(best.loss, rest.loss));
+    }
+    let apart = found.map(|Agreement { deviations, .. }| deviations);
+    let other = other(&rest, apart);
+    Ok(of(question, best, other))
+}
+
+/// The standard errors that two methods may be apart.
+fn allowed(left: &Estimate, right: &Estimate) -> f64 {
+    let split = [left, right].into_iter().filter(|one| one.method == Method::Splitting);
+    let fewest = split.map(|one| one.batches.len() as u64 - 1).min();
+    fewest.map_or(APART, |degrees| student_t_beyond(degrees, CHANCE))
+}
+
+fn other(estimate: &Estimate, apart: Option<f64>) -> Option<Other> {
+    (estimate.loss > 0.0).then(|| Other {
+        name: crate::durability::observed::name_of(estimate.method),
+        loss: estimate.loss,
+        error: estimate.standard_error / estimate.loss,
+        apart: apart.map(f64::abs),
+    })
+}
+
+fn of<R: Repair>(question: &Question<'_, R>, estimate: Estimate, other: Option<Other>) -> Sampled {
+    let range = estimate.interval().map_or([estimate.loss; 2], |bounds| [bounds.low, bounds.high]);
+    let mean = mean_time(question, &estimate).filter(|mean| mean.implies_loss);
+    Sampled {
+        loss: estimate.loss,
+        range,
+        mean_h: mean.map(|mean| mean.hours),
+        below: estimate.below,
+        groups_lost: estimate.groups_lost,
+        estimate: Some(estimate),
+        other,
+    }
+}
+
+fn disagree(one: f64, other: f64) -> String {
+    format!("two methods disagree, {one:.2e} and {other:.2e}: neither is to be trusted")
+}
+
+fn unseen(estimate: &Estimate) -> String {
+    let courses = towtank_report::human::digits(estimate.cycles as f64);
+    format!("no loss was seen in {courses} courses, which bounds nothing")
+}
