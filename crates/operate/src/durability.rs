@@ -15,6 +15,7 @@ mod answer;
 mod bursts;
 mod case;
 mod described;
+mod failures;
 mod layout;
 mod measures;
 mod observed;

@@ -94,6 +94,24 @@ impl Table {
         best.unwrap_or(&self.rows[0])
     }
 
+    /// The same with repairs that take so many times as long; the delay before them stays.
+    #[must_use]
+    pub fn slower(&self, times: f64) -> Table {
+        let slower = |row: &Row| Row {
+            restored: row
+                .restored
+                .iter()
+                .map(|each| each.iter().map(|one| Restored(one.0.map(|hours| hours * times))).collect())
+                .collect(),
+            ..row.clone()
+        };
+        Table {
+            delay: self.delay.clone(),
+            rows: self.rows.iter().map(slower).collect(),
+            start: self.start.as_ref().map(slower),
+        }
+    }
+
     /// The row of a job among all.
     fn own<'a>(&'a self, row: &'a Row, job: &Job) -> &'a Row {
         self.start.as_ref().filter(|_| job.is_start).unwrap_or(row)

@@ -71,6 +71,9 @@ pub(super) fn answer(view: &View<'_>) -> Answer {
         );
         answer.push(Label::Risk, text);
     }
+    if let Some(text) = ranges(view) {
+        answer.push(Label::Also, text);
+    }
     if let Some(mttdl) = view.value("mttdl_years") {
         answer.push(Label::Also, format!("mean time to a loss {} years", human::digits(mttdl)));
     }
@@ -80,8 +83,12 @@ pub(super) fn answer(view: &View<'_>) -> Answer {
             format!("expected share of groups lost {share:.2e}; of objects, if groups have equally many"),
         );
     }
-    if let Some(text) = by_pool(&kept.pools) {
-        answer.push(Label::Also, text);
+    for (what, shares) in
+        [("the pool that loses data first", &kept.pools), ("the last cause of a loss", &kept.causes)]
+    {
+        if let Some(text) = by_share(what, shares) {
+            answer.push(Label::Also, text);
+        }
     }
     if let Some(text) = methods(view) {
         answer.push(Label::Also, text);
@@ -89,12 +96,7 @@ pub(super) fn answer(view: &View<'_>) -> Answer {
     for text in assumed(view) {
         answer.push(Label::Assumed, text);
     }
-    answer.push(
-        Label::LeavesOut,
-        "unreadable sectors, ages and batches of devices, hosts and racks that fail as a whole, operators; groups keep their \
-         devices after a repair"
-            .to_owned(),
-    );
+    answer.push(Label::LeavesOut, kept.left_out.clone());
     answer.by_measures(["loss_probability"])
 }
 
@@ -124,12 +126,12 @@ fn methods(view: &View<'_>) -> Option<String> {
     })
 }
 
-/// Of which pools something is lost first, where there are several.
-fn by_pool(pools: &[(String, f64)]) -> Option<String> {
-    let all: f64 = pools.iter().map(|(_, loss)| loss).sum();
-    let share = |(name, loss): &(String, f64)| format!("`{name}` {}", human::quantity(loss / all, "share"));
-    let first: Vec<String> = pools.iter().take(3).map(share).collect();
-    (pools.len() > 1).then(|| format!("the pool that loses data first: {}", first.join(", ")))
+/// Shares of the probability, where there are several.
+fn by_share(what: &str, shares: &[(String, f64)]) -> Option<String> {
+    let all: f64 = shares.iter().map(|(_, loss)| loss).sum();
+    let share = |(name, loss): &(String, f64)| format!("{name} {}", human::quantity(loss / all, "share"));
+    let first: Vec<String> = shares.iter().take(3).map(share).collect();
+    (shares.len() > 1).then(|| format!("{what}: {}", first.join(", ")))
 }
 
 /// Several points, one line for each.
@@ -155,14 +157,23 @@ fn finding(view: &View<'_>) -> String {
 }
 
 fn assumed(view: &View<'_>) -> Vec<String> {
-    let scenario = &view.point.scenario;
-    let rate = human::digits(scenario.failure_rate.fraction_f64());
-    let mut all = vec![format!(
-        "each of {} devices fails {rate} times in a year of 365.25 days (a rate, constant, independent: `--failure-rate`)",
-        human::digits(view.kept.devices as f64)
-    )];
+    let mut all = view.kept.assumed.clone();
     all.extend(repairs(&view.kept.times, view.kept.calibrated));
     all
+}
+
+/// What the probability is at the ends of what is not known exactly.
+fn ranges(view: &View<'_>) -> Option<String> {
+    let ends = |names: [&str; 2], of: &str| {
+        let [low, high] = names.map(|name| view.value(name));
+        Some(format!("{} to {} {of}", probability(low?), probability(high?)))
+    };
+    let each = [
+        ends(["loss_if_fast", "loss_if_slow"], "by the range of repair times"),
+        ends(["loss_at_low_rate", "loss_at_high_rate"], "by that of the failure rate"),
+    ];
+    let each: Vec<String> = each.into_iter().flatten().collect();
+    (!each.is_empty()).then(|| each.join("; "))
 }
 
 /// How long repairs take, in words.

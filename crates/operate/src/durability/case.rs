@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use towtank_durability::burst::Explicit;
 use towtank_durability::fleet::{Device, Domain, Fleet, LossRule, System};
-use towtank_durability::rates::{Afr, Life, Year};
+use towtank_durability::rates::Afr;
 use towtank_durability::repair::STAGES_MAX;
 use towtank_report::{Status, Warning, human};
 use towtank_scenario::{Draft, Files, Problems};
@@ -14,6 +14,7 @@ use towtank_study::RunContext;
 use towtank_units::Bytes;
 
 use super::bursts::{self, Burst};
+use super::failures::Failures;
 use super::layout::Layout;
 use super::repairs::{self, Tried};
 use super::scenario::{Scenario, check_times};
@@ -29,7 +30,8 @@ use crate::whatif::time_alone::Loaded;
 pub struct Ready {
     pub(super) scenario: Scenario,
     pub(super) layout: Layout,
-    pub(super) system: System,
+    pub(super) failures: Failures,
+    pub(super) systems: Systems,
     pub(super) repairs: Vec<Tried>,
     /// The scenario of `whatif` in which nothing fails.
     pub(super) as_it_is: String,
@@ -47,6 +49,7 @@ impl Ready {
     /// Each problem with its place in `draft`.
     pub(super) fn check(scenario: Scenario, draft: &Draft) -> Result<Ready, Problems> {
         check_times(&scenario, draft)?;
+        let failures = Failures::of(&scenario, draft)?;
         for (key, named) in files(&scenario) {
             if named {
                 draft.input(key)?;
@@ -67,12 +70,24 @@ impl Ready {
                 .extend(explicit.as_ref().map_or_else(Problems::new, |groups| burst.check(groups, draft)));
         }
         problems.into_result(())?;
-        let system = system(&scenario, &layout).map_err(|error| draft.problem(key, error))?;
-        let repairs = repairs::all(&scenario, &layout);
+        let systems = systems(&failures, &layout).map_err(|error| draft.problem(key, error))?;
+        let repairs = repairs::all(&scenario, &failures, &layout);
         let as_it_is = scenario.about(&[], None);
         // A recovery at a time, beside the tables of the simulation.
         let memory = Bytes::new(base.ready.memory_estimate().get().saturating_mul(2));
-        Ok(Ready { scenario, layout, system, repairs, as_it_is, files, bursts, explicit, warnings, memory })
+        Ok(Ready {
+            scenario,
+            layout,
+            failures,
+            systems,
+            repairs,
+            as_it_is,
+            files,
+            bursts,
+            explicit,
+            warnings,
+            memory,
+        })
     }
 
     /// An estimate of the memory of a replicate.
@@ -149,21 +164,50 @@ fn can_be_asked(base: &Replay, layout: &Layout, key: &str, draft: &Draft) -> Res
     Ok(warnings)
 }
 
-/// Devices in hosts, with the groups on them.
-fn system(scenario: &Scenario, layout: &Layout) -> Result<System, String> {
-    let rate = Afr::Rate(scenario.failure_rate.fraction_f64());
-    let life = Life::constant(rate, Year::Julian).map_err(|error| error.to_string())?;
-    let hosts = layout.rack_of.len();
+/// The cluster with the failure rate that is asked for, and with both ends of its interval where failures
+/// were counted.
+pub(super) struct Systems {
+    pub asked: System,
+    /// None of an end that is 0: nothing fails.
+    pub ends: Option<[Option<System>; 2]>,
+}
+
+fn systems(failures: &Failures, layout: &Layout) -> Result<Systems, String> {
+    let at = |rate: f64| system(failures, Afr::Rate(rate), layout);
+    let end = |rate: f64| (rate > 0.0).then(|| at(rate)).transpose();
+    let ends = match &failures.counts {
+        Some(counts) => Some([end(counts.interval.low)?, end(counts.interval.high)?]),
+        None => None,
+    };
+    Ok(Systems { asked: system(failures, failures.afr, layout)?, ends })
+}
+
+/// Devices in hosts in racks, with the groups on them.
+fn system(failures: &Failures, afr: Afr, layout: &Layout) -> Result<System, String> {
+    let mut lives = vec![failures.life(afr)?];
+    let mut law = |a_year: Option<f64>| {
+        a_year.map(|a_year| {
+            lives.push(failures.ruin(a_year));
+            lives.len() - 1
+        })
+    };
+    let (of_host, of_rack) = (law(failures.hosts), law(failures.racks));
+    let racks = layout.rack_of.iter().max().map_or(0, |last| last + 1);
+    let mut domains = vec![Domain { ruin: of_rack, ..Domain::default() }; racks];
+    let of_hosts =
+        layout.rack_of.iter().map(|rack| Domain { parent: Some(*rack), ruin: of_host, outage: None });
+    domains.extend(of_hosts);
+    let age_h = failures.aging.map_or(0.0, |(_, age_h)| age_h);
     let host_of = layout.with_data.iter().map(|device| layout.host_of[*device]);
     let lacking: Vec<(usize, usize)> =
         layout.lacking.iter().map(|(device, group)| (layout.number(*device), *group)).collect();
     let fleet = Fleet {
-        lives: vec![life],
-        devices: host_of.map(|host| Device { life: 0, domain: host, age_h: 0.0 }).collect(),
-        domains: (0..hosts).map(|_| Domain::default()).collect(),
+        lives,
+        devices: host_of.map(|host| Device { life: 0, domain: racks + host, age_h }).collect(),
+        domains,
         groups: layout.groups.iter().map(|group| layout.renumbered(group)).collect(),
         rule: LossRule::AnyGroup,
-        unreadable: 0.0,
+        unreadable: failures.unreadable(layout)?,
         serves_without: layout.tolerance()[1],
     };
     let system = System::new(fleet).and_then(|system| system.lacking(&lacking));

@@ -23,6 +23,10 @@ pub(super) struct Layout {
     pub has_racks: bool,
     /// The groups with data, as they are when nothing is left to do.
     pub groups: Vec<Group>,
+    /// The bytes of each, without copies.
+    pub bytes: Vec<u64>,
+    /// The bytes that each device holds of them.
+    pub held: Vec<f64>,
     /// The pool of each, and the names of pools.
     pub kinds: Vec<u32>,
     pub pools: Vec<String>,
@@ -52,6 +56,8 @@ impl Layout {
             rack_of: Vec::new(),
             has_racks: false,
             groups: Vec::new(),
+            bytes: Vec::new(),
+            held: vec![0.0; count],
             kinds: Vec::new(),
             pools: Vec::new(),
             lacking: Vec::new(),
@@ -84,6 +90,11 @@ impl Layout {
                 tolerance: group.devices.len() - group.data as usize,
                 devices: places.map(|device| device.index()).collect(),
             });
+            let bytes = groups.cluster.pools[group.pool].groups[group.number].bytes;
+            for device in group.devices.iter().filter(|device| **device != NOWHERE) {
+                layout.held[device.index()] += bytes as f64 / f64::from(group.data.max(1));
+            }
+            layout.bytes.push(bytes);
             layout.kinds.push(group.pool as u32);
         }
         layout.pools = groups.cluster.pools.iter().map(|pool| pool.name.clone()).collect();

@@ -1,7 +1,7 @@
 //! How long repairs take: recoveries of this very cluster by the model of `whatif`, in which one device
 //! fails, or several at once, in one host or in several.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -15,13 +15,18 @@ use towtank_streams::{Draws, Purpose, Seed, Uniform as _};
 use towtank_study::{RunContext, StudyError};
 
 use super::case::Ready;
+use super::failures::Failures;
 use super::layout::Layout;
 use super::scenario::Scenario;
 use crate::whatif::replay::{Exposed, Replay};
+use crate::whatif::time_alone;
 
 /// So many devices are tried as the one that fails; of several at once there are fewer.
 const SINGLES: usize = 5;
 const SEVERAL: usize = 3;
+
+/// So many whole hosts are tried.
+const HOSTS: usize = 2;
 
 /// At most so many devices are tried at once: if more fail, repairs are taken to be as long.
 const AT_ONCE: usize = 4;
@@ -39,6 +44,8 @@ pub(super) struct Tried {
     pub hosts: usize,
     /// What fails in each.
     pub cases: Vec<Case>,
+    /// Whether it is left out where it never ends, since it only says how long the repairs of others take.
+    pub is_beside: bool,
 }
 
 /// A recovery: the scenarios of `whatif` without and with a replacement.
@@ -123,19 +130,45 @@ fn sets(layout: &Layout) -> Vec<(usize, usize, Vec<Vec<usize>>)> {
     sets
 }
 
+/// Some hosts with all their devices that have data.
+fn whole_hosts(layout: &Layout) -> Vec<(usize, usize, Vec<Vec<usize>>)> {
+    let mut hosts: Vec<usize> = layout.with_data.iter().map(|device| layout.host_of[*device]).collect();
+    hosts.dedup();
+    hosts.sort_unstable();
+    hosts.dedup();
+    let mut by_size: BTreeMap<usize, Vec<Vec<usize>>> = BTreeMap::new();
+    for at in drawn(hosts.len(), HOSTS, hosts.len() as u64) {
+        let on = |device: &usize| layout.host_of[*device] == hosts[at];
+        let set: Vec<usize> = layout.with_data.iter().copied().filter(on).collect();
+        by_size.entry(set.len()).or_default().push(set);
+    }
+    by_size
+        .into_iter()
+        .filter(|(devices, _)| *devices > 1)
+        .map(|(devices, sets)| (devices, 1, sets))
+        .collect()
+}
+
 /// The recoveries to run.
-pub(super) fn all(scenario: &Scenario, layout: &Layout) -> Vec<Tried> {
+pub(super) fn all(scenario: &Scenario, failures: &Failures, layout: &Layout) -> Vec<Tried> {
     let of = |set: &Vec<usize>| {
         let names: Vec<String> = set.iter().map(|device| layout.names[*device].clone()).collect();
         let replaced = scenario.replace_after.map(|after| scenario.about(&names, Some(after)));
         Case { text: scenario.about(&names, None), replaced, names }
     };
+    let most = layout.tolerance()[1];
     let tried = |(devices, hosts, sets): (usize, usize, Vec<Vec<usize>>)| Tried {
         devices,
         hosts,
         cases: sets.iter().map(of).collect(),
+        is_beside: devices > most,
     };
-    sets(layout).into_iter().map(tried).collect()
+    let mut all: Vec<Tried> = sets(layout).into_iter().map(tried).collect();
+    if failures.hosts.is_some() || failures.racks.is_some() {
+        let whole = whole_hosts(layout).into_iter().map(tried);
+        all.extend(whole.map(|tried| Tried { is_beside: false, ..tried }));
+    }
+    all
 }
 
 impl Case {
@@ -207,8 +240,7 @@ pub(super) fn table(
             }
             let (exposed, is_replaced) = match ran {
                 Ok(found) => found,
-                // More than groups survive: it is asked only for how long the others take.
-                Err(_) if tried.devices > most => continue,
+                Err(_) if tried.is_beside => continue,
                 Err(why) => return Ok(Some(Err(why))),
             };
             times.replaced += u64::from(is_replaced);
@@ -228,6 +260,22 @@ pub(super) fn table(
     let (start, start_row) = start.unzip();
     let table = Table { delay: Span::Constant(waited_s / 3_600.0), rows, start: start_row };
     Ok(Some(Ok(Found { times: found, start, table })))
+}
+
+/// The shortest and the longest time of the first recovery that is tried, as shares of its usual one: by the
+/// order of groups, and by the speed of machines where that is known no better.
+///
+/// # Errors
+/// When the model fails; inside, why it is not known.
+pub(super) fn range(ready: &Ready, context: &RunContext<'_>) -> Result<Result<[f64; 2], String>, StudyError> {
+    let first = ready.repairs.first().and_then(|tried| tried.cases.first());
+    let Some(case) = first else { return Ok(Err("no recovery was tried".to_owned())) };
+    let text = case.replaced.as_ref().unwrap_or(&case.text);
+    let time = match time_alone::time(text.clone(), Arc::clone(&ready.files), context)? {
+        Ok(time) => time,
+        Err(why) => return Ok(Err(why)),
+    };
+    Ok(Ok(time.range_s.map(|end| (end / time.clean_s.max(1e-9)).max(1e-3))))
 }
 
 /// How long what is lacking now takes, if something is; or why it is never restored.

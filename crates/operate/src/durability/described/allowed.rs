@@ -4,15 +4,21 @@
 use towtank_scenario::{Draft, Problems};
 use towtank_study::keys_of;
 
-use super::keys::{Apart, Described, Law, Lie, SharedBy};
+use towtank_recovery::keys::Exports;
+
+use super::keys::{Apart, Described, FailureKeys, Law, Lie, SharedBy};
 use crate::durability::scenario::Scenario;
 
 /// Keys that every description may have, beside its own.
 const SHARED: [&str; 3] = ["failure_rate", "mission", "burst"];
 
-/// Whether a scenario describes a system: it has a key that only descriptions have.
+/// Whether a scenario describes a system: it has a key that only descriptions have, or no exports. What fails
+/// how often is asked of both.
 pub(in crate::durability) fn is_described(draft: &Draft) -> bool {
-    keys_of::<Described>().iter().any(|key| draft.says(key))
+    let of_failures = keys_of::<FailureKeys>();
+    let mut own = keys_of::<Described>().into_iter().filter(|key| !of_failures.contains(key));
+    let says = |key: &String| draft.says(key);
+    own.any(|key| says(&key)) || (of_failures.iter().any(says) && !keys_of::<Exports>().iter().any(says))
 }
 
 /// Refuses keys that mean nothing here.
@@ -66,9 +72,24 @@ impl Refusal<'_> {
         let says = |key: &str| self.draft.says(key);
         let has_disks = says("servers") || says("disks_per_server");
         let is_set_up = matches!(lie, Lie::Copysets | Lie::Scattered);
-        self.needs(has_disks, "servers", "the number of disks is missing", "add `servers` and `disks_per_server`");
-        self.only_if(lie == Lie::Pool, &["pool_disks"], "is of pools", "set `layout` to pool, or leave it out");
-        self.only_if(lie == Lie::Groups, &["groups"], "is of groups", "set `layout` to groups, or leave it out");
+        self.needs(
+            has_disks,
+            "servers",
+            "the number of disks is missing",
+            "add `servers` and `disks_per_server`",
+        );
+        self.only_if(
+            lie == Lie::Pool,
+            &["pool_disks"],
+            "is of pools",
+            "set `layout` to pool, or leave it out",
+        );
+        self.only_if(
+            lie == Lie::Groups,
+            &["groups"],
+            "is of groups",
+            "set `layout` to groups, or leave it out",
+        );
         self.only_if(lie == Lie::Arrays, &["top"], "is of arrays", "set `layout` to arrays, or leave it out");
         let hint = "set `layout` to copysets or scattered, or leave it out";
         self.only_if(is_set_up, &["scatter_width"], "is of sets of servers", hint);
@@ -105,7 +126,12 @@ impl Refusal<'_> {
         let message = "arrays of a second code lie within a server";
         self.needs(is_whole, "failure_domain", message, "leave it out, or set it to disk");
         let is_sized = keys.disk_capacity.is_some();
-        self.only_if(is_sized, &["used"], "is a share of `disk_capacity`, which is missing", "add `disk_capacity`");
+        self.only_if(
+            is_sized,
+            &["used"],
+            "is a share of `disk_capacity`, which is missing",
+            "add `disk_capacity`",
+        );
     }
 
     fn repair(&mut self, scenario: &Scenario) {
@@ -115,10 +141,21 @@ impl Refusal<'_> {
         let law = keys.repair_law.unwrap_or_default();
         let is_never = law == Law::Never;
         let times = ["repair_time", "repair_rate", "shared_by", "amplification", "critical_first", "delay"];
-        self.only_if(!is_never, &times, "is of repairs, and nothing is repaired", "leave it out, or `repair_law`");
+        self.only_if(
+            !is_never,
+            &times,
+            "is of repairs, and nothing is repaired",
+            "leave it out, or `repair_law`",
+        );
         let both = keys.repair_time.is_some() && keys.repair_rate.is_some();
-        self.needs(!both, "repair_rate", "`repair_time` and `repair_rate` both say how long a repair takes", "leave one out");
-        let is_known = is_never || keys.repair_time.is_some() || keys.repair_rate.is_some() || self.is_burst(scenario);
+        self.needs(
+            !both,
+            "repair_rate",
+            "`repair_time` and `repair_rate` both say how long a repair takes",
+            "leave one out",
+        );
+        let is_known =
+            is_never || keys.repair_time.is_some() || keys.repair_rate.is_some() || self.is_burst(scenario);
         let hint = "add `repair_time`, or `repair_rate` and `disk_capacity`";
         self.needs(is_known, "repair_time", "how long a repair takes is missing", hint);
         let is_sized = keys.repair_rate.is_none() || system.disk_capacity.is_some();
@@ -146,39 +183,51 @@ impl Refusal<'_> {
     fn failures(&mut self, scenario: &Scenario) {
         let keys = &scenario.described.failures;
         let system = &scenario.described.system;
-        let says = |key: &str| self.draft.says(key);
-        let forms = ["failure_rate", "failure_probability", "failures"];
-        let given: Vec<&str> = forms.into_iter().filter(|key| says(key)).collect();
-        if given.len() > 1 {
-            let message = format!("`{}` and `{}` both say how often disks fail", given[0], given[1]);
-            self.problems.refuse(self.draft, given[1], message, "leave one of them out");
-        }
-        let is_counted = keys.failures.is_some();
-        let why = "goes with `failures`, which is missing";
-        self.only_if(is_counted, &["disk_years", "confidence"], why, "add `failures`");
-        let is_counted = !is_counted || keys.disk_years.is_some();
-        self.needs(is_counted, "failures", "the years in which failures were counted are missing", "add `disk_years`");
-        self.only_if(keys.weibull_shape.is_some(), &["age"], "is of laws of age", "add `weibull_shape`");
-        let is_law = keys.weibull_shape.is_none() || keys.failure_probability.is_some();
-        let hint = "add `failure_probability`";
-        self.needs(is_law, "weibull_shape", "a law of age needs the probability of a year", hint);
+        check_failures(keys, self.draft, &mut self.problems);
         let is_sized = system.disk_capacity.is_some();
         let why = "needs the bytes of a disk";
         self.only_if(is_sized, &["errors_per_bit"], why, "add `disk_capacity`");
-        for [one, other] in [
-            ["latent_error_rate", "scrub_interval"],
-            ["server_outage_rate", "server_outage_time"],
-            ["rack_outage_rate", "rack_outage_time"],
-        ] {
-            for [one, other] in [[one, other], [other, one]] {
-                let is_whole = !self.draft.says(one) || self.draft.says(other);
-                self.needs(is_whole, one, &format!("`{one}` goes with `{other}`, which is missing"), &format!("add `{other}`"));
-            }
-        }
         let reads = keys.errors_per_bit.is_some() || keys.latent_error_rate.is_some();
         let fails = keys.server_ruin_rate.is_some() || keys.rack_ruin_rate.is_some();
         let with_top = system.top.is_none() || !(reads || fails);
         let message = "unreadable places and ruins are not modelled beside `top`";
         self.needs(with_top, "top", message, "leave one of them out");
+    }
+}
+
+/// Refuses keys of failures that do not fit together.
+pub(in crate::durability) fn check_failures(keys: &FailureKeys, draft: &Draft, problems: &mut Problems) {
+    let mut needs = |holds: bool, key: &str, message: String, hint: &str| {
+        if !holds {
+            problems.refuse(draft, key, message, hint);
+        }
+    };
+    let forms = ["failure_rate", "failure_probability", "failures"];
+    let given: Vec<&str> = forms.into_iter().filter(|key| draft.says(key)).collect();
+    if let [one, other, ..] = given[..] {
+        let message = format!("`{one}` and `{other}` both say how often disks fail");
+        needs(false, other, message, "leave one of them out");
+    }
+    for key in ["disk_years", "confidence"] {
+        let message = format!("`{key}` goes with `failures`, which is missing");
+        needs(keys.failures.is_some() || !draft.says(key), key, message, "add `failures`");
+    }
+    let message = "the years in which failures were counted are missing".to_owned();
+    needs(keys.failures.is_none() || keys.disk_years.is_some(), "failures", message, "add `disk_years`");
+    let message = "`age` is of laws of age".to_owned();
+    needs(keys.weibull_shape.is_some() || !draft.says("age"), "age", message, "add `weibull_shape`");
+    let is_law = keys.weibull_shape.is_none() || keys.failure_probability.is_some();
+    let message = "a law of age needs the probability of a year".to_owned();
+    needs(is_law, "weibull_shape", message, "add `failure_probability`");
+    for [one, other] in [
+        ["latent_error_rate", "scrub_interval"],
+        ["server_outage_rate", "server_outage_time"],
+        ["rack_outage_rate", "rack_outage_time"],
+    ] {
+        for [one, other] in [[one, other], [other, one]] {
+            let is_whole = !draft.says(one) || draft.says(other);
+            let message = format!("`{one}` goes with `{other}`, which is missing");
+            needs(is_whole, one, message, &format!("add `{other}`"));
+        }
     }
 }

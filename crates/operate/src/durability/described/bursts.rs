@@ -68,9 +68,11 @@ type Closed = Option<(f64, &'static str)>;
 fn regular(plan: &Plan, units: Units, (count, racks): (usize, Option<usize>)) -> Result<Closed, String> {
     let Some(layout) = layout(plan, units, racks.is_some()) else {
         return match plan.top {
-            Some(_) => Err("a burst on two codes needs racks in sets as wide as the code of `top`, and disks as they \
+            Some(_) => Err(
+                "a burst on two codes needs racks in sets as wide as the code of `top`, and disks as they \
                             fail: set `racks`"
-                .to_owned()),
+                    .to_owned(),
+            ),
             None => Ok(None),
         };
     };

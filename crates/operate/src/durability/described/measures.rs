@@ -23,10 +23,6 @@ fn losses() -> Vec<Row> {
             .titled("Probability of loss of one array"),
         row("below_share", "share", "share of time in which an array or group has fewer members than `min_size`")
             .titled("Share of time below the members to serve with"),
-        row("loss_at_low_rate", "share", "probability of any loss at the lower end of a failure rate that was counted")
-            .titled("Probability of any loss at the lower failure rate"),
-        row("loss_at_high_rate", "share", "probability of any loss at the upper end of that rate")
-            .titled("Probability of any loss at the upper failure rate"),
         row(
             "leading_order_loss",
             "share",
@@ -59,8 +55,12 @@ fn losses() -> Vec<Row> {
 fn beside() -> Vec<Row> {
     vec![
         row("overhead", "", "raw bytes for each byte of data").titled("Raw bytes for each byte of data"),
-        row("repair_traffic_bytes", "bytes", "bytes that all repairs of a year read and write: k + 1 for each of a disk")
-            .titled("Repair traffic of a year"),
+        row(
+            "repair_traffic_bytes",
+            "bytes",
+            "bytes that all repairs of a year read and write: k + 1 for each of a disk",
+        )
+        .titled("Repair traffic of a year"),
         row("failure_rate_per_year", "", "failures of a disk in a year: a rate")
             .titled("Failures of a disk in a year"),
         row("failure_rate_low", "", "the lower end of its exact interval, where failures were counted")

@@ -40,14 +40,16 @@ fn disjoint(plan: &Plan) -> Vec<Vec<usize>> {
     match plan.apart {
         Apart::Disk => {
             let of_server = |server: usize| {
-                (0..per_server / members)
-                    .map(move |at| (0..members).map(|disk| server * per_server + at * members + disk).collect())
+                (0..per_server / members).map(move |at| {
+                    (0..members).map(|disk| server * per_server + at * members + disk).collect()
+                })
             };
             (0..plan.servers).flat_map(of_server).collect()
         }
         Apart::Server => {
             let of_set = |set: usize| {
-                (0..per_server).map(move |at| (0..n).map(|server| (set * n + server) * per_server + at).collect())
+                (0..per_server)
+                    .map(move |at| (0..n).map(|server| (set * n + server) * per_server + at).collect())
             };
             (0..plan.servers / n).flat_map(of_set).collect()
         }

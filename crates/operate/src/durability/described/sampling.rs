@@ -78,12 +78,7 @@ pub(super) fn found(
     }
 }
 
-fn question<'a, R>(
-    plan: &Plan,
-    unit: &'a Unit,
-    repair: &'a R,
-    context: &RunContext<'_>,
-) -> Question<'a, R> {
+fn question<'a, R>(plan: &Plan, unit: &'a Unit, repair: &'a R, context: &RunContext<'_>) -> Question<'a, R> {
     Question { system: &unit.system, repair, mission_h: plan.mission_h, failed: &[], seed: context.seed }
 }
 

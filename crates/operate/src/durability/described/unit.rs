@@ -143,8 +143,7 @@ impl Shape {
             None => LossRule::AnyGroup,
         };
         let serves_without = plan.code.width - plan.min_size;
-        let fleet =
-            Fleet { lives, devices, domains, groups: self.groups, rule, unreadable, serves_without };
+        let fleet = Fleet { lives, devices, domains, groups: self.groups, rule, unreadable, serves_without };
         System::new(fleet).map_err(|error| error.to_string())
     }
 }
