@@ -252,13 +252,40 @@ impl System {
         self.kinds.iter().max().map_or(1, |most| *most as usize + 1)
     }
 
-    /// The devices whose failure leads to a degree of damage where nothing else has failed.
+    /// The parts whose failure leads to a degree of damage where nothing else has failed.
     pub(crate) fn leading_to(&self, degree: usize) -> Vec<usize> {
-        let leads = |place: usize| {
-            let tolerance = self.fleet.groups[self.group_at(place)].tolerance;
-            self.tolerance_max - tolerance + 1 >= degree
-        };
-        (0..self.fleet.devices.len()).filter(|device| self.places(*device).any(leads)).collect()
+        let mut found: Vec<usize> = Vec::new();
+        for (group, own) in self.fleet.groups.iter().enumerate() {
+            let depth = self.tolerance_max - own.tolerance;
+            self.leading_from((group, depth), degree, |_| true, &mut found);
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// Adds the parts whose failure takes a group, which is so deep, to a degree of damage, if its members are
+    /// there of which that is true.
+    pub(crate) fn leading_from(
+        &self,
+        (group, depth): (usize, usize),
+        degree: usize,
+        is_there: impl Fn(usize) -> bool,
+        to: &mut Vec<usize>,
+    ) {
+        let members = || self.fleet.groups[group].devices.iter().copied().filter(|device| is_there(*device));
+        if depth + 1 >= degree {
+            to.extend(members());
+        }
+        if self.parts.len() > self.fleet.devices.len() {
+            for (domain, ruin) in members()
+                .flat_map(|device| &self.above[device])
+                .filter_map(|domain| Some((*domain, self.ruin_of[*domain]?)))
+            {
+                let under = members().filter(|device| self.above[*device].contains(&domain)).count();
+                to.extend(Some(ruin).filter(|_| depth + under >= degree));
+            }
+        }
     }
 
     /// The places that a job restores.

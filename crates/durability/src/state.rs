@@ -214,52 +214,23 @@ impl State {
         self.now_h + system.life(part).rest_h(self.now_h - self.born_h[part], hazard)
     }
 
-    /// The good devices whose failure leads to a degree of damage; `always` are those that lead there from a
-    /// whole system.
+    /// The parts whose failure leads to a degree of damage, and perhaps others; `always` are those that lead
+    /// there from a whole system.
     pub(crate) fn leading_to(&self, system: &System, degree: usize, always: &[usize]) -> Vec<usize> {
         let mut found: Vec<usize> = always.to_vec();
-        for place in self.jobs.iter().flat_map(|job| system.places_of(job)) {
-            let group = system.group_at(place);
-            if self.exposure.missing(group) > 0 && self.depth(system, group) + 1 >= degree {
-                let members = &system.fleet.groups[group].devices;
-                found.extend(members.iter().filter(|device| self.holds(system, **device, group)));
+        for group in
+            self.jobs.iter().flat_map(|job| system.places_of(job)).map(|place| system.group_at(place))
+        {
+            if self.exposure.missing(group) > 0 {
+                let depth = self.depth(system, group);
+                let holds = |device: usize| self.holds(system, device, group);
+                system.leading_from((group, depth), degree, holds, &mut found);
             }
         }
         found.sort_unstable();
         found.dedup();
-        found.retain(|device| !self.is_bad[*device]);
-        found
-    }
-
-    /// The devices of which each would lose something if it failed now, and what.
-    pub(crate) fn exposed(&self, system: &System) -> Vec<(usize, Loss)> {
-        let mut critical: Vec<usize> = Vec::new();
-        for place in self.jobs.iter().flat_map(|job| system.places_of(job)) {
-            let group = system.group_at(place);
-            if self.exposure.missing(group) == system.fleet.groups[group].tolerance {
-                critical.push(group);
-            }
-        }
-        if system.tolerance_max == 0 || self.jobs.is_empty() {
-            let has_none = |group: &usize| system.fleet.groups[*group].tolerance == 0;
-            critical.extend((0..system.groups()).filter(has_none));
-        }
-        critical.sort_unstable();
-        critical.dedup();
-        let mut found: Vec<(usize, Loss)> = Vec::new();
-        for group in critical {
-            let members = &system.fleet.groups[group].devices;
-            let is_ruined = members.iter().any(|device| self.is_bad[*device] && self.is_ruined[*device]);
-            let cause = if is_ruined { Cause::Domain } else { Cause::Devices };
-            let good = members.iter().filter(|device| self.holds(system, **device, group));
-            found.extend(good.map(|device| (*device, Loss { group, groups: 1, cause })));
-        }
-        found.sort_by_key(|(device, loss)| (*device, loss.group));
-        found.dedup_by(|next, kept| {
-            let is_same = next.0 == kept.0;
-            kept.1.groups += usize::from(is_same);
-            is_same
-        });
+        let is_good = |part: usize| self.is_bad.get(part).is_none_or(|is_bad| !is_bad);
+        found.retain(|part| is_good(*part));
         found
     }
 

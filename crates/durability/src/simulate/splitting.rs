@@ -1,10 +1,10 @@
 //! Fixed effort splitting on the degree of damage: as many courses from each degree to the next.
 //!
-//! Whether a course reaches the next degree is not drawn: the hazard of the devices whose failure leads there
+//! Whether a course reaches the next degree is not drawn: the hazard of the parts whose failure leads there
 //! is summed over time, which has the expectation of the number of first such failures. One of these, chosen
-//! with that density, is where a course goes on from, with the sum as its weight. In the last step the sum is
-//! the result. What reaches a degree otherwise, such as the ruin of a domain, is counted as it happens; so are
-//! all steps where groups are lost only together.
+//! with that density, is where a course goes on from, with the sum as its weight; if it does not lead there
+//! after all, the course ends. What reaches a degree otherwise is counted as it happens; so are all steps
+//! where groups are lost only together.
 //!
 //! A course is continued from the state in which another one reached the degree, with the ages of all devices
 //! and all repairs as they are; when good parts fail is drawn anew, given their ages. So no failure is
@@ -18,6 +18,9 @@ use crate::repair::Repair;
 use crate::state::{Happened, Loss, Next, State};
 use crate::sums::sum;
 
+/// With what probability an unreadable place is drawn at least; courses have weights for it.
+const UNREADABLE: f64 = 0.2;
+
 const CHOICE: Purpose = Purpose(0x656e_7472);
 
 /// Where a course reached a degree of damage.
@@ -28,29 +31,32 @@ struct Entry {
     loss: Option<Loss>,
 }
 
+impl Entry {
+    /// A course of a weight, which is that of the entry from now on.
+    fn of(weight: f64, state: &State, reached: usize, loss: Option<Loss>) -> Entry {
+        let mut state = state.clone();
+        state.weight = 1.0;
+        Entry { weight, state, reached, loss }
+    }
+}
+
 pub(super) fn batch<R: Repair>(question: &Question<'_, R>, cycles: u32, number: u32) -> Batch {
     let system = question.system;
     let mut batch = Batch::new(Method::Splitting, cycles, system);
-    let blank = State::new(system);
+    let mut blank = State::new(system);
+    blank.unreadable_as = Some(UNREADABLE);
     let mut state = blank.clone();
     let mut entries: Vec<Entry> = Vec::new();
     let mut step = Step::new(question, 1);
     for cycle in 0..cycles {
         let mut draws = Draws::new(question.seed, number, u64::from(cycle));
         let started = question.start(&blank, &mut state, &mut draws);
-        if top(question) == 1 {
-            let (reached, loss) = (started.reached, started.loss);
-            entries.push(Entry { weight: 1.0, state: state.clone(), reached, loss });
-        } else {
-            step.climb(&mut state, started, &mut draws, &mut entries);
-        }
+        step.climb(&mut state, started, &mut draws, &mut entries);
     }
     let mean = |entries: &[Entry]| sum(entries.iter().map(|entry| entry.weight)) / f64::from(cycles);
     let mut chance = mean(&entries);
     batch.hits = entries.len() as u64;
-    let is_stack = question.system.fleet.rule != LossRule::AnyGroup;
-    let drawn = if is_stack { top(question) } else { top(question) - 1 };
-    for degree in 2..=drawn {
+    for degree in 2..=top(question) {
         if entries.is_empty() {
             return batch;
         }
@@ -78,74 +84,18 @@ pub(super) fn batch<R: Repair>(question: &Question<'_, R>, cycles: u32, number: 
         batch.hits = batch.hits.min(next.len() as u64);
         entries = next;
     }
-    if is_stack {
-        finish(system, &mut batch, &entries, chance);
-    } else {
-        last_step(question, &mut batch, entries, chance, number);
-    }
+    finish(system, &mut batch, &entries, chance);
     batch
-}
-
-/// Follows each course to its end, and sums up how likely the last failure is.
-fn last_step<R: Repair>(
-    question: &Question<'_, R>,
-    batch: &mut Batch,
-    mut entries: Vec<Entry>,
-    chance: f64,
-    number: u32,
-) {
-    let is_first = top(question) == 1;
-    let cycles = batch.cycles as f64;
-    let all = sum(entries.iter().map(|entry| entry.weight));
-    let part = question.seed.part(top(question) as u32);
-    for (index, entry) in entries.iter_mut().enumerate() {
-        let mut draws = Draws::new(part, number, index as u64);
-        entry.state.redraw(question.system, &mut draws);
-        let times = if is_first { 1.0 } else { chance * cycles * entry.weight / all };
-        for (weight, loss) in ends(question, entry, &mut draws) {
-            batch.weight += times * weight;
-            batch.lose(question.system, times * weight, loss);
-        }
-    }
-    batch.square = batch.weight * batch.weight / cycles;
-}
-
-/// The ends of a course, each with its weight.
-fn ends<R: Repair>(question: &Question<'_, R>, entry: &mut Entry, draws: &mut Draws) -> Vec<(f64, Loss)> {
-    if let Some(loss) = entry.loss {
-        return vec![(1.0, loss)];
-    }
-    let system = question.system;
-    let state = &mut entry.state;
-    let mut found = Vec::new();
-    loop {
-        let exposed = state.exposed(system);
-        let (at, next) = state.next();
-        let end = at.min(question.mission_h);
-        for (device, loss) in &exposed {
-            found.push((state.hazard_until(system, *device, end), *loss));
-        }
-        state.advance(end);
-        if at >= question.mission_h {
-            return found;
-        }
-        let is_counted = exposed.iter().any(|(device, _)| next == Next::Failure(*device));
-        if let Some(loss) = state.perform(system, question.repair, next, draws).loss {
-            if !is_counted {
-                found.push((1.0, loss));
-            }
-            return found;
-        }
-    }
 }
 
 fn finish(system: &System, batch: &mut Batch, entries: &[Entry], chance: f64) {
     let cycles = batch.cycles as f64;
     batch.weight = chance * cycles;
     batch.square = chance * chance * cycles;
+    let all = sum(entries.iter().map(|entry| entry.weight));
     for entry in entries {
         let loss = entry.loss.expect("the last degree is a loss");
-        batch.lose(system, chance * cycles / entries.len() as f64, loss);
+        batch.lose(system, chance * cycles * entry.weight / all, loss);
     }
 }
 
@@ -167,7 +117,7 @@ fn top<R>(question: &Question<'_, R>) -> usize {
 struct Step<'a, R> {
     question: &'a Question<'a, R>,
     degree: usize,
-    /// Devices that lead there from a whole system.
+    /// Parts that lead there from a whole system.
     always: Vec<usize>,
 }
 
@@ -183,7 +133,7 @@ impl<'a, R: Repair> Step<'a, R> {
         let is_last = self.degree == top(self.question);
         if so_far.loss.is_some() || (so_far.reached >= self.degree && !is_last) {
             let (reached, loss) = (so_far.reached, so_far.loss);
-            to.push(Entry { weight: 1.0, state: state.clone(), reached, loss });
+            to.push(Entry::of(state.weight, state, reached, loss));
             return;
         }
         let is_stack = system.fleet.rule != LossRule::AnyGroup;
@@ -195,10 +145,10 @@ impl<'a, R: Repair> Step<'a, R> {
             let leading =
                 if is_stack { Vec::new() } else { state.leading_to(system, self.degree, &self.always) };
             let each: Vec<f64> = leading.iter().map(|part| state.hazard_until(system, *part, end)).collect();
-            let here = sum(each.iter().copied());
+            let here = state.weight * sum(each.iter().copied());
             all += here;
             if here > 0.0 && draws.of(CHOICE).unit_f64() * all < here {
-                let place = draws.of(CHOICE).unit_f64() * here;
+                let place = draws.of(CHOICE).unit_f64() * here / state.weight;
                 let share = draws.of(CHOICE).unit_f64();
                 chosen = Some((state.clone(), leading[place_in(&each, place)], share));
             }
@@ -211,24 +161,26 @@ impl<'a, R: Repair> Step<'a, R> {
             let is_there = happened.loss.is_some() || (happened.reached >= self.degree && !is_last);
             if is_there && !is_counted {
                 let (reached, loss) = (happened.reached, happened.loss);
-                to.push(Entry { weight: 1.0, state: state.clone(), reached, loss });
+                to.push(Entry::of(state.weight, state, reached, loss));
             }
             if is_there {
                 break;
             }
         }
-        to.extend(chosen.map(|chosen| self.entry(all, chosen, draws)));
+        to.extend(chosen.and_then(|chosen| self.entry(all, chosen, draws)));
     }
 
-    /// A device fails in a course, when its hazard until the next event has reached a share.
-    fn entry(&self, weight: f64, chosen: (State, usize, f64), draws: &mut Draws) -> Entry {
+    /// A part fails in a course, when its hazard until the next event has reached a share.
+    fn entry(&self, weight: f64, chosen: (State, usize, f64), draws: &mut Draws) -> Option<Entry> {
         let system = self.question.system;
         let (mut state, part, share) = chosen;
         let end = state.next().0.min(self.question.mission_h);
         let at = state.time_of(system, part, share * state.hazard_until(system, part, end)).min(end);
         state.advance(at);
+        let before = state.weight;
         let happened = state.fail(system, self.question.repair, part, draws);
-        Entry { weight, state, reached: happened.reached, loss: happened.loss }
+        let is_there = happened.loss.is_some() || happened.reached >= self.degree;
+        is_there.then(|| Entry::of(weight * state.weight / before, &state, happened.reached, happened.loss))
     }
 }
 

@@ -149,7 +149,7 @@ fn bursts_are_counted_on_the_groups_as_they_are() {
 /// The probability is that of three failures within a repair, to leading order.
 #[test]
 fn three_failures_within_repairs_lose_data() {
-    let often = format!("{SMALL}failure_rate = \"50%\"\ndown_out = \"24h\"");
+    let often = format!("{SMALL}failure_rate = \"50%\"\ndown_out = \"24h\"\nreplace_after = \"30h\"");
     let (seen, words) = answered(small(&[]), &often);
     let loss = value(&seen, "loss_probability");
     assert!(words.contains("they agree") && words.contains("from a whole cluster"), "{words}");
@@ -180,7 +180,8 @@ fn three_failures_within_repairs_lose_data() {
 /// More failures, a longer mission and a later repair make a loss more likely; one seed has one result.
 #[test]
 fn what_is_worse_is_less_durable() {
-    let loss = |keys: &str| value(&answered(small(&[]), &format!("{SMALL}{keys}")).0, "loss_probability");
+    let ask = |keys: &str| answered(small(&[]), &format!("{SMALL}replace_after = \"30h\"\n{keys}")).0;
+    let loss = |keys: &str| value(&ask(keys), "loss_probability");
     let usual = loss("");
     assert_eq!(usual, loss(""));
     // Three times the rate is 27 times the loss, three times the mission is three times it.
@@ -189,6 +190,37 @@ fn what_is_worse_is_less_durable() {
     let longer = loss("mission = \"26298h\"") / usual;
     assert!((2.5..3.5).contains(&longer), "{longer}");
     assert!(loss("down_out = \"24h\"") > 2.0 * usual);
+}
+
+/// Each way in which things fail makes a loss more likely, and is named; forms of one rate are one rate.
+#[test]
+fn ways_in_which_things_fail_are_added() {
+    let ask = |keys: &str| answered(small(&[]), &format!("{SMALL}replace_after = \"30h\"\n{keys}"));
+    let loss = |keys: &str| value(&ask(keys).0, "loss_probability");
+    let usual = loss("failure_rate = \"3%\"");
+    let probability = -(-0.03_f64).exp_m1() * 100.0;
+    let same = loss(&format!("failure_probability = \"{probability:.6}%\""));
+    assert!((same / usual - 1.0).abs() < 0.02, "{same} and {usual}");
+    let read = "failure_rate = \"3%\"\nlatent_error_rate = \"500%\"\nscrub_interval = \"14d\"";
+    let (seen, words) = ask(read);
+    let more = value(&seen, "loss_probability");
+    assert!(more > 3.0 * usual && words.contains("an unreadable place"), "{more} and {usual}: {words}");
+    assert!(!words.contains("unreadable sectors"), "{words}");
+    let (seen, words) = ask("failure_rate = \"3%\"\nserver_ruin_rate = \"30%\"");
+    let ruined = value(&seen, "loss_probability");
+    // Each host has one device: eleven times as many failures.
+    assert!((400.0..4_000.0).contains(&(ruined / usual)), "{ruined} and {usual}: {words}");
+    assert!(
+        words.contains("a host or rack that is ruined") && words.contains("each host is ruined 0.3 times"),
+        "{words}"
+    );
+    let (seen, words) = ask("failures = 9\ndisk_years = 300");
+    let [low, at, high] =
+        ["loss_at_low_rate", "loss_probability", "loss_at_high_rate"].map(|name| value(&seen, name));
+    assert!((at / usual - 1.0).abs() < 0.02 && low < 0.3 * at && high > 3.0 * at, "{low} {at} {high}");
+    assert!(words.contains("counted: 0.01372 to 0.05695"), "{words}");
+    let [fast, slow] = ["loss_if_fast", "loss_if_slow"].map(|name| value(&seen, name));
+    assert!(fast <= at * 1.1 && slow >= at * 0.9 && fast <= slow, "{fast} {at} {slow}");
 }
 
 /// The small cluster with other texts in its exports.
@@ -295,6 +327,12 @@ fn what_cannot_be_is_refused() {
         ("burst = \"2 disks in 3 racks\"", "`burst` has"),
         ("burst = [\"3 disks\", \"x\"]", "does not say what fails"),
         ("fail = \"osd.3\"", "unknown key `fail`"),
+        ("failure_probability = \"2%\"\nfailure_rate = \"2%\"", "both say how often"),
+        ("failures = 3", "are missing"),
+        ("latent_error_rate = \"3%\"", "goes with `scrub_interval`"),
+        ("server_outage_rate = \"3%\"\nserver_outage_time = \"1h\"", "is asked of a cluster"),
+        ("weibull_shape = 2.0", "a law of age"),
+        ("ec = \"4+2\"", "asks for two systems"),
     ] {
         let said = refused(small(&[]), &format!("{SMALL}{keys}"));
         assert!(said.contains(why), "{keys}: {said}");
@@ -308,11 +346,11 @@ fn what_cannot_be_is_refused() {
 #[test]
 fn missions_that_are_run_whole_lose_data_as_often() {
     let is_long = std::env::var_os("TOWTANK_DURABILITY_LONG").is_some();
-    let missions = if is_long { 8_000 } else { 1_500 };
+    let missions = if is_long { 6_000 } else { 300 };
     let folder = || hosts((16, 256), (100_000_000_000, 25_000), &[]);
-    let (mission_h, a_year) = (40.0, 22.0);
+    let (mission_h, a_year) = (40.0, 40.0);
     let keys = format!("{SMALL}down_out = \"10min\"\n");
-    let asked = format!("{keys}failure_rate = \"2200%\"\nmission = \"40h\"\n");
+    let asked = format!("{keys}failure_rate = \"4000%\"\nmission = \"40h\"\n");
     let (seen, words) = answered(folder(), &asked);
     let loss = value(&seen, "loss_probability");
     let files: Arc<dyn towtank_scenario::Files> = Arc::new(folder());
