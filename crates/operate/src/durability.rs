@@ -102,11 +102,14 @@ const FLAGS: &[Flag] = &[
 
 impl Question for Durability {
     const NAME: &'static str = "durability";
-    const TITLE: &'static str = "how likely a real cluster loses data, from its own repair times";
+    const TITLE: &'static str = "how likely data are lost: in a real cluster, or in a system that is described";
     const ABOUT: &'static str = "Reads exports of a Ceph cluster, and says how likely any loss in the cluster is in a year, or in another mission \
          time: with its groups as they are placed, and with the times that its repairs take by the model of `towtank whatif` \
          (one failure, and several at once in one host or in several). Two methods for rare events must agree. --burst says \
          how likely a loss is when so much fails at once, exactly where that can be counted. No cluster is contacted.\n\n\
+         Without exports: a system that is described, by --servers, --disks-per-server, --replicas or --ec, --layout (arrays, \
+         declustered pools, drawn groups, copysets), --repair-time and how often disks fail. Exact where a chain has it, which a \
+         simulation confirms; else by two methods. A key that means nothing for the description is refused.\n\n\
          The failure rate is a rate: expected failures of each device in a year of 365.25 days; it is constant, and devices \
          fail independently, as single devices. Groups count as exposed until the last one is repaired, so the probability is an \
          upper bound for the repair times. A cluster that is not whole now, or whose groups survive different numbers of lost \
@@ -117,6 +120,8 @@ impl Question for Durability {
         "towtank durability --report report.json --failure-rate 3% --mission 5y",
         "towtank durability --report report.json --burst '3 disks' --burst '1 % of hosts'",
         "towtank durability --report report.json --fail-if 'loss_nines < 9'",
+        "towtank durability --disks-per-server 50 --ec 8+2 --repair-time 58h --shared-by server --failure-rate 4%",
+        "towtank durability --disks-per-server 66 --repair-time 12h --set 'sweep.ec=[\"1+2\",\"4+2\",\"8+3\"]'",
     ];
     const FLAGS: &'static [Flag] = FLAGS;
 

@@ -157,7 +157,7 @@ impl Refusal<'_> {
         let why = "goes with `failures`, which is missing";
         self.only_if(is_counted, &["disk_years", "confidence"], why, "add `failures`");
         let is_counted = !is_counted || keys.disk_years.is_some();
-        self.needs(is_counted, "failures", "the years in which failures were counted are missing", "add `disk_years`");
+        self.needs(is_counted, "failures", "the years in which `failures` were counted are missing", "add `disk_years`");
         self.only_if(keys.weibull_shape.is_some(), &["age"], "is of laws of age", "add `weibull_shape`");
         let is_law = keys.weibull_shape.is_none() || keys.failure_probability.is_some();
         let hint = "add `failure_probability`";

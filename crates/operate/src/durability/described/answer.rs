@@ -96,13 +96,19 @@ fn finding(view: &View<'_>) -> String {
     let assumed = format!("{}; {}; {}", failures(view), start(view), repairs(view));
     let Some(loss) = view.value("loss_probability") else {
         let why = view.reason("loss_probability").unwrap_or("the reason is not known");
-        return format!("No probability of loss: {why}. Assumed: {assumed}.");
+        return format!("no probability of loss: {why} ({}; {assumed}).", system(view));
     };
     format!("P(any loss in {} in {}) = {}, if {assumed}.", system(view), mission(view), probability(loss))
 }
 
 fn mission(view: &View<'_>) -> String {
-    span(view.scenario().mission)
+    let mission = view.scenario().mission;
+    let years = mission.as_secs_f64() / crate::durability::scenario::year().as_secs_f64();
+    match years {
+        1.0 => "1 year".to_owned(),
+        years if years > 1.0 => format!("{} years", human::digits(years)),
+        _ => span(mission),
+    }
 }
 
 fn system(view: &View<'_>) -> String {
@@ -206,7 +212,8 @@ fn beside(view: &View<'_>) -> Vec<String> {
     add("below_share", &|share| {
         let least = view.scenario().described.system.min_size.map(|least| least as usize);
         let least = least.or(view.code().map(|code| code.data)).unwrap_or(1);
-        format!("fewer than {least} members for a share of {share:.2e} of the time")
+        let members = human::plural(least as f64, ["member", "members"]);
+        format!("an array or group has fewer than {members} for a share of {share:.2e} of the time")
     });
     if view.scenario().described.failures.failures.is_some() {
         let [low, high] =

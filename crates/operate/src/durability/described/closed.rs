@@ -80,7 +80,7 @@ pub(super) fn leading(plan: &Plan, afr: Afr) -> Option<Leading> {
     };
     let loss = leading_order(group, plan.mission_h).ok()?;
     // More failures within the windows, and windows that would begin before the mission.
-    let off = (m + 1.0) * n * failures_per_h * repair_h + m * repair_h / plan.mission_h + loss;
+    let off = (m + 1.0) * n * failures_per_h * repair_h + m * repair_h / plan.mission_h;
     Some(Leading { loss, off })
 }
 

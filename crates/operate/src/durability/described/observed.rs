@@ -12,7 +12,7 @@ use super::bursts::{self, Lost};
 use super::closed;
 use super::keys::Lie;
 use super::plan::Plan;
-use super::sampling::{self, Sampled};
+use super::sampling::{self, Sampled, any};
 use super::unit::Unit;
 use crate::durability::observed::{failed, name_of};
 
@@ -122,11 +122,6 @@ fn probability(
     Ok(found.map(|found| found.map(|found| (found, unit.count))))
 }
 
-/// P(any of so many independent units loses something).
-fn any(one: f64, count: f64) -> f64 {
-    -libm::expm1(count * libm::log1p(-one.min(1.0)))
-}
-
 fn results(plan: &Plan, found: &Sampled, count: f64, seen: &mut Seen) {
     let loss = any(found.loss, count);
     seen.put("loss_probability", Ok(loss));
@@ -136,7 +131,8 @@ fn results(plan: &Plan, found: &Sampled, count: f64, seen: &mut Seen) {
     let arrays = matches!(plan.lie, Lie::Arrays | Lie::Pool) && plan.top.is_none();
     let is_one = arrays && count == plan.arrays() as f64;
     let not_one = || "arrays depend on each other, or are no arrays".to_owned();
-    seen.put("array_loss", is_one.then_some(found.loss).ok_or_else(not_one));
+    let chain = || closed::chain(plan, plan.afr)?.loss_within(0, plan.mission_h).ok();
+    seen.put("array_loss", is_one.then_some(found.loss).or_else(chain).ok_or_else(not_one));
     seen.put("groups_lost", Ok(found.groups_lost));
     seen.put("mttdl_years", mean_time(plan, found, loss));
     let exact = || "an exact chain has no courses".to_owned();
@@ -146,8 +142,8 @@ fn results(plan: &Plan, found: &Sampled, count: f64, seen: &mut Seen) {
     let other = found.other.as_ref();
     seen.put("loss_by_other", other.map(|other| any(other.loss, count)).ok_or_else(unseen));
     seen.put("methods_apart", other.and_then(|other| other.apart).ok_or_else(unseen));
-    let below = closed::below(plan, plan.afr).or(found.below);
-    let unknown = || "it was not seen".to_owned();
+    let below = closed::below(plan, plan.afr).or(found.below.filter(|share| *share > 0.0));
+    let unknown = || "it was not seen in the missions that were simulated".to_owned();
     seen.put("below_share", below.ok_or_else(unknown));
     seen.kept.found_by = match estimate {
         None => "an exact chain".to_owned(),
