@@ -1,5 +1,5 @@
-//! How likely does a cluster lose data? Of a real one, from its exports: its groups as they are placed, how long its
-//! repairs take by the model of `whatif`, and how often devices fail.
+//! How likely does a cluster lose data? Of a real one, from its exports: its groups as they are placed, how
+//! long its repairs take by the model of `whatif`, and how often devices fail.
 //!
 //! The probability is found by simulation of rare events (`towtank_durability`), by two methods that must
 //! agree. What it leaves out: unreadable sectors, ages and batches of devices, hosts and racks that fail as a
@@ -102,7 +102,7 @@ const FLAGS: &[Flag] = &[
 
 impl Question for Durability {
     const NAME: &'static str = "durability";
-    const TITLE: &'static str = "how likely data are lost: in a real cluster, or in a system that is described";
+    const TITLE: &'static str = "how likely a cluster loses data, real or described by keys";
     const ABOUT: &'static str = "Reads exports of a Ceph cluster, and says how likely any loss in the cluster is in a year, or in another mission \
          time: with its groups as they are placed, and with the times that its repairs take by the model of `towtank whatif` \
          (one failure, and several at once in one host or in several). Two methods for rare events must agree. --burst says \

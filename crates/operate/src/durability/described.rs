@@ -33,10 +33,10 @@ use towtank_units::{Bytes, SimSpan};
 pub(super) use self::allowed::is_described;
 pub(super) use self::answer::View;
 pub(super) use self::measures::measures;
-pub use self::observed::{Kept, Seen};
 pub(super) use self::observed::run;
-pub(super) use self::present::present;
+pub use self::observed::{Kept, Seen};
 use self::plan::{DISKS_MAX, Plan};
+pub(super) use self::present::present;
 use self::unit::Unit;
 use super::bursts::Burst;
 use super::scenario::{Scenario, check_times};
@@ -85,8 +85,8 @@ impl Ready {
 
     /// The scenario without `failure_rate` where another key says how often disks fail.
     pub(super) fn resolved(&self) -> serde_json::Value {
-        let mut all = serde_json::to_value(&self.scenario)
-            .expect("a scenario came out of text and goes back into it");
+        let mut all =
+            serde_json::to_value(&self.scenario).expect("a scenario came out of text and goes back into it");
         let failures = &self.scenario.described.failures;
         if let Some(table) = all.as_object_mut()
             && (failures.failure_probability.is_some() || failures.failures.is_some())

@@ -66,9 +66,24 @@ impl Refusal<'_> {
         let says = |key: &str| self.draft.says(key);
         let has_disks = says("servers") || says("disks_per_server");
         let is_set_up = matches!(lie, Lie::Copysets | Lie::Scattered);
-        self.needs(has_disks, "servers", "the number of disks is missing", "add `servers` and `disks_per_server`");
-        self.only_if(lie == Lie::Pool, &["pool_disks"], "is of pools", "set `layout` to pool, or leave it out");
-        self.only_if(lie == Lie::Groups, &["groups"], "is of groups", "set `layout` to groups, or leave it out");
+        self.needs(
+            has_disks,
+            "servers",
+            "the number of disks is missing",
+            "add `servers` and `disks_per_server`",
+        );
+        self.only_if(
+            lie == Lie::Pool,
+            &["pool_disks"],
+            "is of pools",
+            "set `layout` to pool, or leave it out",
+        );
+        self.only_if(
+            lie == Lie::Groups,
+            &["groups"],
+            "is of groups",
+            "set `layout` to groups, or leave it out",
+        );
         self.only_if(lie == Lie::Arrays, &["top"], "is of arrays", "set `layout` to arrays, or leave it out");
         let hint = "set `layout` to copysets or scattered, or leave it out";
         self.only_if(is_set_up, &["scatter_width"], "is of sets of servers", hint);
@@ -105,7 +120,12 @@ impl Refusal<'_> {
         let message = "arrays of a second code lie within a server";
         self.needs(is_whole, "failure_domain", message, "leave it out, or set it to disk");
         let is_sized = keys.disk_capacity.is_some();
-        self.only_if(is_sized, &["used"], "is a share of `disk_capacity`, which is missing", "add `disk_capacity`");
+        self.only_if(
+            is_sized,
+            &["used"],
+            "is a share of `disk_capacity`, which is missing",
+            "add `disk_capacity`",
+        );
     }
 
     fn repair(&mut self, scenario: &Scenario) {
@@ -115,10 +135,21 @@ impl Refusal<'_> {
         let law = keys.repair_law.unwrap_or_default();
         let is_never = law == Law::Never;
         let times = ["repair_time", "repair_rate", "shared_by", "amplification", "critical_first", "delay"];
-        self.only_if(!is_never, &times, "is of repairs, and nothing is repaired", "leave it out, or `repair_law`");
+        self.only_if(
+            !is_never,
+            &times,
+            "is of repairs, and nothing is repaired",
+            "leave it out, or `repair_law`",
+        );
         let both = keys.repair_time.is_some() && keys.repair_rate.is_some();
-        self.needs(!both, "repair_rate", "`repair_time` and `repair_rate` both say how long a repair takes", "leave one out");
-        let is_known = is_never || keys.repair_time.is_some() || keys.repair_rate.is_some() || self.is_burst(scenario);
+        self.needs(
+            !both,
+            "repair_rate",
+            "`repair_time` and `repair_rate` both say how long a repair takes",
+            "leave one out",
+        );
+        let is_known =
+            is_never || keys.repair_time.is_some() || keys.repair_rate.is_some() || self.is_burst(scenario);
         let hint = "add `repair_time`, or `repair_rate` and `disk_capacity`";
         self.needs(is_known, "repair_time", "how long a repair takes is missing", hint);
         let is_sized = keys.repair_rate.is_none() || system.disk_capacity.is_some();
@@ -157,7 +188,12 @@ impl Refusal<'_> {
         let why = "goes with `failures`, which is missing";
         self.only_if(is_counted, &["disk_years", "confidence"], why, "add `failures`");
         let is_counted = !is_counted || keys.disk_years.is_some();
-        self.needs(is_counted, "failures", "the years in which `failures` were counted are missing", "add `disk_years`");
+        self.needs(
+            is_counted,
+            "failures",
+            "the years in which `failures` were counted are missing",
+            "add `disk_years`",
+        );
         self.only_if(keys.weibull_shape.is_some(), &["age"], "is of laws of age", "add `weibull_shape`");
         let is_law = keys.weibull_shape.is_none() || keys.failure_probability.is_some();
         let hint = "add `failure_probability`";
@@ -172,7 +208,12 @@ impl Refusal<'_> {
         ] {
             for [one, other] in [[one, other], [other, one]] {
                 let is_whole = !self.draft.says(one) || self.draft.says(other);
-                self.needs(is_whole, one, &format!("`{one}` goes with `{other}`, which is missing"), &format!("add `{other}`"));
+                self.needs(
+                    is_whole,
+                    one,
+                    &format!("`{one}` goes with `{other}`, which is missing"),
+                    &format!("add `{other}`"),
+                );
             }
         }
         let reads = keys.errors_per_bit.is_some() || keys.latent_error_rate.is_some();

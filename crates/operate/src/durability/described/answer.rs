@@ -9,8 +9,8 @@ use super::keys::{Apart, Law, Lie, Moved, SharedBy};
 use super::observed::Kept;
 use super::plan::time;
 use super::span;
-pub(super) use crate::durability::answer::probability;
 use crate::durability::Durability;
+pub(super) use crate::durability::answer::probability;
 use crate::durability::scenario::Scenario;
 
 /// One point with the results of its first replicate.
@@ -66,7 +66,10 @@ pub(super) fn answer(view: &View<'_>) -> Answer {
             }
         };
         let loss = probability(burst.loss);
-        answer.push(Label::Risk, format!("if {} fail at once: a loss with probability {loss} ({range})", burst.text));
+        answer.push(
+            Label::Risk,
+            format!("if {} fail at once: a loss with probability {loss} ({range})", burst.text),
+        );
     }
     if view.value("loss_probability").is_some() {
         answer.push(Label::Also, format!("by {}; {}", view.kept.found_by, view.kept.confirmed));
@@ -140,9 +143,13 @@ fn failures(view: &View<'_>) -> String {
         let rate = human::digits(100.0 * rate * view.year().hours());
         return match failures.weibull_shape {
             Some(shape) => {
-                format!("as many disks fail in five years of {year} as with a probability of {probability} a year, by a Weibull law of shape {shape}")
+                format!(
+                    "as many disks fail in five years of {year} as with a probability of {probability} a year, by a Weibull law of shape {shape}"
+                )
             }
-            None => format!("a disk fails with a probability of {probability} in {year}, which is a rate of {rate} %"),
+            None => format!(
+                "a disk fails with a probability of {probability} in {year}, which is a rate of {rate} %"
+            ),
         };
     }
     if let Some((failed, years)) = failures.failures.zip(failures.disk_years) {
@@ -204,7 +211,10 @@ fn beside(view: &View<'_>) -> Vec<String> {
     };
     add("array_loss", &|loss| format!("P(loss of one array or pool) = {}", probability(loss)));
     add("mttdl_years", &|years| {
-        format!("mean time to a loss {} years; 1 - exp(-T / mean) is P(loss) only if repairs are short against T", human::digits(years))
+        format!(
+            "mean time to a loss {} years; 1 - exp(-T / mean) is P(loss) only if repairs are short against T",
+            human::digits(years)
+        )
     });
     add("groups_lost", &|share| {
         format!("expected share of arrays or groups lost {share:.2e}; of objects, if they have equally many")
@@ -216,20 +226,27 @@ fn beside(view: &View<'_>) -> Vec<String> {
         format!("an array or group has fewer than {members} for a share of {share:.2e} of the time")
     });
     if view.scenario().described.failures.failures.is_some() {
-        let [low, high] =
-            ["loss_at_low_rate", "loss_at_high_rate"].map(|end| view.value(end).map_or("unknown".to_owned(), probability));
+        let [low, high] = ["loss_at_low_rate", "loss_at_high_rate"]
+            .map(|end| view.value(end).map_or("unknown".to_owned(), probability));
         all.push(format!("P(any loss) at the ends of the counted rate: {low} and {high}"));
     }
     let mut add = |measure: &str, words: &dyn Fn(f64) -> String| {
         all.extend(view.value(measure).map(words));
     };
     add("repair_traffic_bytes", &|bytes| {
-        format!("repairs read and write {} a year, k + 1 bytes for each byte of a failed disk", human::quantity(bytes, "bytes"))
+        format!(
+            "repairs read and write {} a year, k + 1 bytes for each byte of a failed disk",
+            human::quantity(bytes, "bytes")
+        )
     });
     add("unreadable_read", &|share| format!("P(an unreadable place on a disk) = {}", probability(share)));
-    add("unreachable_share", &|share| format!("a disk is away with its server or rack for a share of {share:.3e} of the time"));
+    add("unreachable_share", &|share| {
+        format!("a disk is away with its server or rack for a share of {share:.3e} of the time")
+    });
     add("periods_loss", &|loss| {
-        format!("by fixed periods, all disks good at the start of each (Backblaze's calculator): {loss:.3e} for one array, too low by a factor of about m + 1")
+        format!(
+            "by fixed periods, all disks good at the start of each (Backblaze's calculator): {loss:.3e} for one array, too low by a factor of about m + 1"
+        )
     });
     all
 }
@@ -238,10 +255,14 @@ fn assumed(view: &View<'_>) -> Vec<String> {
     let keys = &view.scenario().described;
     let mut all = Vec::new();
     if view.kept.left_over > 0 {
-        all.push(format!("{} disks are in no array, and hold nothing", human::digits(view.kept.left_over as f64)));
+        all.push(format!(
+            "{} disks are in no array, and hold nothing",
+            human::digits(view.kept.left_over as f64)
+        ));
     }
     let usual = if keys.system.servers.unwrap_or(1) > 1 { Apart::Server } else { Apart::Disk };
-    let usual = if keys.system.layout == Some(Lie::Pool) || keys.system.top.is_some() { Apart::Disk } else { usual };
+    let usual =
+        if keys.system.layout == Some(Lie::Pool) || keys.system.top.is_some() { Apart::Disk } else { usual };
     let apart = match keys.system.failure_domain.unwrap_or(usual) {
         Apart::Disk => "disks of one server",
         Apart::Server => "distinct servers",
@@ -250,7 +271,9 @@ fn assumed(view: &View<'_>) -> Vec<String> {
     all.push(format!("members lie on {apart} (`failure_domain`)"));
     if let Some(capacity) = keys.system.disk_capacity {
         let bytes = human::digits(capacity.get() as f64);
-        all.push(format!("a disk has {bytes} bytes: TB are 10^12, TiB 2^40 (`repair_time` sets the time itself)"));
+        all.push(format!(
+            "a disk has {bytes} bytes: TB are 10^12, TiB 2^40 (`repair_time` sets the time itself)"
+        ));
     }
     if keys.system.top.is_some() {
         all.push(
@@ -260,7 +283,10 @@ fn assumed(view: &View<'_>) -> Vec<String> {
         );
     }
     if matches!(keys.system.layout, Some(Lie::Groups | Lie::Copysets | Lie::Scattered)) {
-        all.push("all groups of a failed disk count as exposed until it is repaired, and keep their disks".to_owned());
+        all.push(
+            "all groups of a failed disk count as exposed until it is repaired, and keep their disks"
+                .to_owned(),
+        );
     }
     all
 }

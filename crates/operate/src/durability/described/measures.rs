@@ -59,8 +59,12 @@ fn losses() -> Vec<Row> {
 fn beside() -> Vec<Row> {
     vec![
         row("overhead", "", "raw bytes for each byte of data").titled("Raw bytes for each byte of data"),
-        row("repair_traffic_bytes", "bytes", "bytes that all repairs of a year read and write: k + 1 for each of a disk")
-            .titled("Repair traffic of a year"),
+        row(
+            "repair_traffic_bytes",
+            "bytes",
+            "bytes that all repairs of a year read and write: k + 1 for each of a disk",
+        )
+        .titled("Repair traffic of a year"),
         row("failure_rate_per_year", "", "failures of a disk in a year: a rate")
             .titled("Failures of a disk in a year"),
         row("failure_rate_low", "", "the lower end of its exact interval, where failures were counted")

@@ -112,7 +112,9 @@ fn probability(
         return Ok(Some(Err(why.to_owned())));
     }
     if afr == Afr::Rate(0.0) {
-        return Ok(Some(Err("no failure was counted: only the upper end of the rate says something".to_owned())));
+        return Ok(Some(Err(
+            "no failure was counted: only the upper end of the rate says something".to_owned()
+        )));
     }
     let unit = match Unit::of(plan, afr, context.seed) {
         Ok(unit) => unit,
@@ -158,9 +160,11 @@ fn results(plan: &Plan, found: &Sampled, count: f64, seen: &mut Seen) {
 }
 
 fn confirmed(found: &Sampled, count: f64) -> String {
-    let Some(other) = &found.other else { return "another method saw no loss, so nothing confirms it".to_owned() };
+    let Some(other) = &found.other else {
+        return "another method saw no loss, so nothing confirms it".to_owned();
+    };
     let off = towtank_report::human::quantity(other.error, "share");
-    let loss = super::answer::probability(any(other.loss, count));
+    let loss = crate::durability::answer::probability(any(other.loss, count));
     match other.error {
         error if error > COARSE => {
             format!("{} says {loss}, with an error of {off}: too coarse to confirm it", other.name)
@@ -211,7 +215,8 @@ fn beside(plan: &Plan, seen: &mut Seen) {
     seen.put("failure_rate_high", interval.map(|interval| interval.high).ok_or_else(not_counted));
     let moved = (plan.code.data + 1) as f64 * plan.disks() as f64;
     let bytes = plan.bytes.zip(rate).filter(|_| plan.is_repaired()).map(|(bytes, rate)| moved * bytes * rate);
-    let unsized_ = || "`disk_capacity` is not given, nothing is repaired, or failures depend on age".to_owned();
+    let unsized_ =
+        || "`disk_capacity` is not given, nothing is repaired, or failures depend on age".to_owned();
     seen.put("repair_traffic_bytes", bytes.ok_or_else(unsized_));
     let no_errors = || "`errors_per_bit` is not given".to_owned();
     seen.put("unreadable_read", plan.unreadable.ok_or_else(no_errors));
@@ -220,9 +225,8 @@ fn beside(plan: &Plan, seen: &mut Seen) {
     let no_windows = || "it is of arrays with repairs of a constant time".to_owned();
     let leading = closed::leading(plan, plan.afr).map(|one| one.loss * plan.arrays() as f64);
     seen.put("leading_order_loss", leading.ok_or_else(no_windows));
-    let no_periods = || {
-        "it is of arrays with repairs of a constant time, a `failure_rate`, and `year` 365d".to_owned()
-    };
+    let no_periods =
+        || "it is of arrays with repairs of a constant time, a `failure_rate`, and `year` 365d".to_owned();
     let periods = closed::periods(plan);
     seen.put("period_loss", periods.map(|(period, _)| period).ok_or_else(no_periods));
     seen.put("periods_loss", periods.map(|(_, year)| year).ok_or_else(no_periods));

@@ -20,7 +20,7 @@ const LISTED_MAX: usize = 400_000;
 pub(super) fn lists(plan: &Plan, seed: Seed) -> Result<Vec<Vec<usize>>, String> {
     let count = match plan.lie {
         Lie::Groups => plan.groups as f64,
-        Lie::Scattered => super::bursts::scattered_sets(plan),
+        Lie::Scattered => plan.scattered_sets(),
         _ => plan.disks() as f64,
     };
     if count > LISTED_MAX as f64 {
@@ -40,14 +40,16 @@ fn disjoint(plan: &Plan) -> Vec<Vec<usize>> {
     match plan.apart {
         Apart::Disk => {
             let of_server = |server: usize| {
-                (0..per_server / members)
-                    .map(move |at| (0..members).map(|disk| server * per_server + at * members + disk).collect())
+                (0..per_server / members).map(move |at| {
+                    (0..members).map(|disk| server * per_server + at * members + disk).collect()
+                })
             };
             (0..plan.servers).flat_map(of_server).collect()
         }
         Apart::Server => {
             let of_set = |set: usize| {
-                (0..per_server).map(move |at| (0..n).map(|server| (set * n + server) * per_server + at).collect())
+                (0..per_server)
+                    .map(move |at| (0..n).map(|server| (set * n + server) * per_server + at).collect())
             };
             (0..plan.servers / n).flat_map(of_set).collect()
         }

@@ -1,5 +1,6 @@
 //! A described system in numbers: times in hours, rates per hour, bytes.
 
+use towtank_durability::burst::copysets::{Nodes, Sets};
 use towtank_durability::rates::{Afr, AfrOfCounts, Life, Year, afr_of_counts};
 use towtank_report::human;
 use towtank_scenario::{Draft, Problems};
@@ -136,8 +137,7 @@ impl Plan {
             age_h: failures.age.map_or(0.0, hours),
             counts,
             unreadable: read_error(failures, bytes, draft)?,
-            latent: latent
-                .map(|(rate, scrub)| Latent { per_h: per_h(rate), scrub_h: hours(scrub) }),
+            latent: latent.map(|(rate, scrub)| Latent { per_h: per_h(rate), scrub_h: hours(scrub) }),
             server_ruin_h: failures.server_ruin_rate.map(per_h),
             rack_ruin_h: failures.rack_ruin_rate.map(per_h),
             server_outage: away(failures.server_outage_rate, failures.server_outage_time),
@@ -159,17 +159,21 @@ impl Plan {
             problems.refuse(draft, "racks", message, "give each rack as many servers");
         }
         if !(self.code.data..=n).contains(&self.min_size) {
-            let message = format!("`min_size` is {}, but data are read from {} of {n}", self.min_size, self.code.data);
+            let message =
+                format!("`min_size` is {}, but data are read from {} of {n}", self.min_size, self.code.data);
             problems.refuse(draft, "min_size", message, format!("give {} to {n}", self.code.data));
         }
         let (there, unit) = match self.apart {
             Apart::Disk if self.lie == Lie::Pool => (self.pool_disks, "disks in a pool"),
-            Apart::Disk => (self.per_server * if self.lie == Lie::Arrays { 1 } else { self.servers }, "disks"),
+            Apart::Disk => {
+                (self.per_server * if self.lie == Lie::Arrays { 1 } else { self.servers }, "disks")
+            }
             Apart::Server => (self.servers, "servers"),
             Apart::Rack => (self.racks, "racks"),
         };
         if there < n {
-            let message = format!("{n} copies or shards need as many {unit} (`failure_domain`), and there are {there}");
+            let message =
+                format!("{n} copies or shards need as many {unit} (`failure_domain`), and there are {there}");
             let hint = "give more of them, or another `failure_domain`: disk, server or rack";
             problems.refuse(draft, "failure_domain", message, hint);
         }
@@ -184,7 +188,12 @@ impl Plan {
         }
         if self.code.tolerance() == 0 && self.lie == Lie::Pool {
             let message = "no parity: a pool that survives no failure has no repairs";
-            problems.refuse(draft, "layout", message, "ask about arrays, or about a code that survives a failure");
+            problems.refuse(
+                draft,
+                "layout",
+                message,
+                "ask about arrays, or about a code that survives a failure",
+            );
         }
         problems.into_result(())
     }
@@ -254,6 +263,16 @@ impl Plan {
         self.server_outage.is_some() || self.rack_outage.is_some()
     }
 
+    /// Servers as nodes of sets, of which so many are lost.
+    pub fn nodes(&self, lost: usize) -> Nodes {
+        Nodes { nodes: self.servers as u64, lost: lost as u64, copies: self.code.width as u64 }
+    }
+
+    /// Sets of servers that hold something, where all among those that follow a server do.
+    pub fn scattered_sets(&self) -> f64 {
+        Sets::Random { scatter_width: self.scatter_width as u64 }.count(self.nodes(0))
+    }
+
     /// The years of a number of hours.
     pub fn years(&self, hours: f64) -> f64 {
         hours / self.year.hours()
@@ -273,11 +292,7 @@ fn year(failures: &FailureKeys, draft: &Draft) -> Result<Year, Problems> {
 }
 
 /// The failure rate in the form in which it was given, with its interval if it was counted.
-fn rate(
-    scenario: &Scenario,
-    year: Year,
-    draft: &Draft,
-) -> Result<(Afr, Option<AfrOfCounts>), Problems> {
+fn rate(scenario: &Scenario, year: Year, draft: &Draft) -> Result<(Afr, Option<AfrOfCounts>), Problems> {
     let failures = &scenario.described.failures;
     if let Some(probability) = failures.failure_probability {
         let afr = Afr::Probability(probability.fraction_f64());
@@ -295,11 +310,7 @@ fn rate(
     Ok((Afr::Rate(counts.per_year), Some(counts)))
 }
 
-fn read_error(
-    failures: &FailureKeys,
-    bytes: Option<f64>,
-    draft: &Draft,
-) -> Result<Option<f64>, Problems> {
+fn read_error(failures: &FailureKeys, bytes: Option<f64>, draft: &Draft) -> Result<Option<f64>, Problems> {
     let Some(errors) = failures.errors_per_bit else { return Ok(None) };
     let found = towtank_durability::rates::unreadable(bytes.unwrap_or(0.0), errors);
     found.map(Some).map_err(|error| draft.problem("errors_per_bit", error.to_string()).into())

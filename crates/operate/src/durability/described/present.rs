@@ -45,7 +45,8 @@ fn redundancies(views: &[View<'_>]) -> Table {
     columns.extend(COLUMNS.map(|(name, _, unit)| Column::number(name, unit)));
     let about = "At equal raw capacity: all have the same disks. The repair is that of one disk alone with its delay; its traffic is \
                  what all repairs of a year read and write.";
-    let mut table = Table::new("redundancies", "How likely a loss is, and what it takes", columns).about(about);
+    let mut table =
+        Table::new("redundancies", "How likely a loss is, and what it takes", columns).about(about);
     for view in views {
         let code = view.code().map_or_else(String::new, super::code::Code::name);
         let mut row: Vec<Cell> = vec![view.name().into(), code.into()];
@@ -83,7 +84,9 @@ fn figure(views: &[View<'_>]) -> Figure {
         .iter()
         .filter_map(|view| {
             let (x, y) = (view.value("overhead")?, view.value("loss_nines")?);
-            let end = |measure: &str| view.value(measure).map(|loss| -libm::log10(loss)).filter(|end| end.is_finite());
+            let end = |measure: &str| {
+                view.value(measure).map(|loss| -libm::log10(loss)).filter(|end| end.is_finite())
+            };
             let point = CurvePoint {
                 low: end("loss_high").into(),
                 high: end("loss_low").into(),

@@ -18,12 +18,12 @@ const CHECK: Effort = Effort { error: 0.05, part: (0.0, 1.0), ..BIASED };
 const SPLITTING: Effort =
     Effort { method: Method::Splitting, cycles: 1_000, most: 20, error: 0.1, part: (0.5, 1.0) };
 /// Where importance sampling does not get there, which is so for stacks that survive several failures.
-const THOROUGH: Effort = Effort { cycles: 3_000, most: 60, error: 0.02, ..SPLITTING };
+const THOROUGH: Effort = Effort { cycles: 3_000, most: 120, error: 0.015, ..SPLITTING };
 const PLAIN: Effort =
     Effort { method: Method::Plain, cycles: 2_000, most: 100, error: 0.02, part: (0.5, 1.0) };
 
 /// A standard error that is enough for an answer, as a share of the probability.
-const FINE: f64 = 0.06;
+const FINE: f64 = 0.02;
 
 /// Estimates with fewer effective losses neither confirm nor refute anything.
 const EFFECTIVE: f64 = 30.0;
@@ -83,12 +83,7 @@ pub(super) fn found(
     }
 }
 
-fn question<'a, R>(
-    plan: &Plan,
-    unit: &'a Unit,
-    repair: &'a R,
-    context: &RunContext<'_>,
-) -> Question<'a, R> {
+fn question<'a, R>(plan: &Plan, unit: &'a Unit, repair: &'a R, context: &RunContext<'_>) -> Question<'a, R> {
     Question { system: &unit.system, repair, mission_h: plan.mission_h, failed: &[], seed: context.seed }
 }
 

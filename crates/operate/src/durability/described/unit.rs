@@ -2,7 +2,6 @@
 //! of it. A system is so many of these, so P(no loss) is a power.
 
 use towtank_durability::Group;
-use towtank_durability::burst::copysets::Nodes;
 use towtank_durability::fleet::{Device, Domain, Fleet, LossRule, Outage, Span, System};
 use towtank_durability::rates::{Afr, Life, exposure_h};
 use towtank_durability::repair::{Amplification, Declustered, Scope, Simple};
@@ -143,8 +142,7 @@ impl Shape {
             None => LossRule::AnyGroup,
         };
         let serves_without = plan.code.width - plan.min_size;
-        let fleet =
-            Fleet { lives, devices, domains, groups: self.groups, rule, unreadable, serves_without };
+        let fleet = Fleet { lives, devices, domains, groups: self.groups, rule, unreadable, serves_without };
         System::new(fleet).map_err(|error| error.to_string())
     }
 }
@@ -201,9 +199,4 @@ fn policy(plan: &Plan) -> Policy {
         SharedBy::Server => Scope::Domain,
     };
     Policy::Simple(Simple { delay, work, shared_by })
-}
-
-/// Servers as nodes of sets, of which so many are lost.
-pub(super) fn nodes(plan: &Plan, lost: usize) -> Nodes {
-    Nodes { nodes: plan.servers as u64, lost: lost as u64, copies: plan.code.width as u64 }
 }

@@ -19,7 +19,8 @@ fn prepared(text: &str) -> Result<Box<dyn Prepared>, Problems> {
 /// The outcome and the answer in words.
 pub fn answered_with(text: &str, seed: u64) -> (Outcome, String) {
     let prepared = prepared(text).unwrap_or_else(|problems| panic!("{text}: {problems:?}"));
-    let outcome = prepared.run(&RunContext::alone(Seed(seed), 0)).unwrap_or_else(|error| panic!("{text}: {error}"));
+    let outcome =
+        prepared.run(&RunContext::alone(Seed(seed), 0)).unwrap_or_else(|error| panic!("{text}: {error}"));
     let outcomes = [outcome.clone()];
     let scenario = prepared.resolved();
     let point = PointResult { settings: &[], scenario: &scenario, outcomes: &outcomes };

@@ -45,7 +45,12 @@ fn units_and_other_ways_to_ask_are_the_same() {
     let decimal = of("disk_capacity = \"20TB\"\nrepair_rate = \"100MB/s\"");
     assert!(((usual / decimal).log10() - 2.0 * 1.048_576_f64.log10()).abs() < 0.01, "{usual:e} {decimal:e}");
     let copies = |keys: &str| {
-        ask(&format!("servers = 3\nfailure_rate = \"4%\"\nrepair_law = \"exponential\"\nrepair_time = \"1d\"\n{keys}"), "loss_probability")
+        ask(
+            &format!(
+                "servers = 3\nfailure_rate = \"4%\"\nrepair_law = \"exponential\"\nrepair_time = \"1d\"\n{keys}"
+            ),
+            "loss_probability",
+        )
     };
     assert_eq!(copies(""), copies("replicas = 3"));
     assert_eq!(copies(""), copies("ec = \"1+2\""));
@@ -56,7 +61,8 @@ fn units_and_other_ways_to_ask_are_the_same() {
 #[test]
 fn forms_of_a_failure_rate_are_the_same() {
     let of = |text: &str| {
-        let base = "disks_per_server = 10\nec = \"8+2\"\nrepair_law = \"exponential\"\nrepair_time = \"1d\"\n";
+        let base =
+            "disks_per_server = 10\nec = \"8+2\"\nrepair_law = \"exponential\"\nrepair_time = \"1d\"\n";
         ask(&format!("{base}{text}"), "loss_probability")
     };
     let near = |left: f64, right: f64| (left / right - 1.0).abs() < 1e-6;
@@ -110,7 +116,14 @@ fn arrays_are_independent_and_left_over_disks_are_said() {
 fn the_answer_says_first_what_it_assumes() {
     let (_, words) = answered(&format!("{RAID}repair_time = \"1d\"\nshared_by = \"server\"\ndelay = \"2h\""));
     let first = words.split(". ").next().expect("there is a sentence");
-    for part in ["50 disks in arrays of 8+2", "rate of 4%", "365.25 days", "new at the start", "a delay of 2 h", "of a server share"] {
+    for part in [
+        "50 disks in arrays of 8+2",
+        "rate of 4%",
+        "365.25 days",
+        "new at the start",
+        "a delay of 2 h",
+        "of a server share",
+    ] {
         assert!(words.contains(part), "{part}: {first}");
     }
     let pool = answered(&format!("{RAID}repair_time = \"1d\"\nlayout = \"pool\"")).1;
@@ -126,7 +139,10 @@ fn unreadable_places_lose_data() {
     let (seen, words) = answered(&with);
     assert!(value(&seen, "loss_probability") > 3.0 * without && words.contains("they agree"), "{words}");
     let scrubbed = |interval: &str| {
-        ask(&format!("{base}latent_error_rate = \"100%\"\nscrub_interval = \"{interval}\""), "loss_probability")
+        ask(
+            &format!("{base}latent_error_rate = \"100%\"\nscrub_interval = \"{interval}\""),
+            "loss_probability",
+        )
     };
     assert!(scrubbed("14d") > without && scrubbed("60d") > scrubbed("14d"));
 }

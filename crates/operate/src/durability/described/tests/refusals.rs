@@ -20,7 +20,10 @@ fn each_key_that_means_nothing_is_refused() {
         ("repair_time = \"1d\"\ngroups = 10", "`groups` is of groups"),
         ("repair_time = \"1d\"\nscatter_width = 4", "`scatter_width` is of sets of servers"),
         ("repair_time = \"1d\"\nlayout = \"groups\"", "the number of groups is missing"),
-        ("repair_time = \"1d\"\nlayout = \"pool\"\nshared_by = \"array\"", "`shared_by` means nothing for a pool"),
+        (
+            "repair_time = \"1d\"\nlayout = \"pool\"\nshared_by = \"array\"",
+            "`shared_by` means nothing for a pool",
+        ),
         ("repair_time = \"1d\"\nlayout = \"pool\"\nrepair_law = \"exponential\"", "as long as their work"),
         ("repair_time = \"1d\"\namplification = \"data-and-one\"", "`amplification` is of pools"),
         ("repair_time = \"1d\"\nlayout = \"pool\"\nfailure_domain = \"server\"", "another failure domain"),
