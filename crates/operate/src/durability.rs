@@ -9,12 +9,13 @@
 //! - `repairs`: recoveries that say how long repairs take;
 //! - `case`: the checked scenario; `observed`, `measures`: one replicate and its measures;
 //! - `answer`, `present`: the answer in words and tables;
-//! - `described`: the same of a system that is described by keys, with all of these parts of its own.
+//! - `keys`, `described`: the same of a system that is described by keys, with all of these parts of its own.
 
 mod answer;
 mod bursts;
 mod case;
 mod described;
+mod keys;
 mod layout;
 mod measures;
 mod observed;

@@ -5,7 +5,7 @@
 //! a closed form beside it. Where they disagree, there is no probability. What it leaves out: operators,
 //! batches of disks, loads of clients, repairs that wait for room.
 //!
-//! - `keys`, `allowed`: the keys, and which of them go together; `code`, `plan`: the checked system;
+//! - `allowed`: which keys go together; `code`, `plan`: the checked system;
 //! - `unit`, `placed`: the part that is simulated, and where its groups lie;
 //! - `closed`, `sampling`, `bursts`: closed forms, simulations, what fails at once;
 //! - `observed`, `measures`, `answer`, `present`: one replicate, its measures, the answer and its tables.
@@ -15,7 +15,6 @@ mod answer;
 mod bursts;
 mod closed;
 mod code;
-pub(super) mod keys;
 mod measures;
 mod observed;
 mod placed;

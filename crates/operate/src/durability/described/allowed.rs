@@ -4,7 +4,7 @@
 use towtank_scenario::{Draft, Problems};
 use towtank_study::keys_of;
 
-use super::keys::{Apart, Described, Law, Lie, SharedBy};
+use crate::durability::keys::{Apart, Described, Law, Lie, SharedBy};
 use crate::durability::scenario::Scenario;
 
 /// Keys that every description may have, beside its own.

@@ -5,12 +5,12 @@ use towtank_report::{Answer, Label, human};
 use towtank_study::Point;
 
 use super::code::Code;
-use super::keys::{Apart, Law, Lie, Moved, SharedBy};
 use super::observed::Kept;
 use super::plan::time;
 use super::span;
 use crate::durability::Durability;
 pub(super) use crate::durability::answer::probability;
+use crate::durability::keys::{Apart, Law, Lie, Moved, SharedBy};
 use crate::durability::scenario::Scenario;
 
 /// One point with the results of its first replicate.
@@ -90,18 +90,31 @@ pub(super) fn answer(view: &View<'_>) -> Answer {
 
 /// Several points, one line for each.
 pub(super) fn compared(views: &[View<'_>]) -> Answer {
-    let each = views.iter().map(|view| format!("{}: {}", view.name(), finding(view)));
-    Answer::of_sentences(each).comparing("redundancies")
+    let mut sentences: Vec<String> =
+        views.iter().map(|view| format!("{}: {}", view.name(), loss(view))).collect();
+    // What is assumed of the first is said once: the others differ in what their names say.
+    if let (Some(sentence), Some(first)) = (sentences.first_mut(), views.first()) {
+        *sentence = format!("{}: {}", first.name(), finding(first));
+    }
+    Answer::of_sentences(sentences).comparing("redundancies")
 }
 
 /// What the probability is, and of what: each quantity that changes it is named.
 fn finding(view: &View<'_>) -> String {
     let assumed = format!("{}; {}; {}", failures(view), start(view), repairs(view));
+    match view.value("loss_probability") {
+        Some(_) => format!("{}, if {assumed}.", loss(view)),
+        None => format!("{} ({}; {assumed}).", loss(view), system(view)),
+    }
+}
+
+/// The probability, or why there is none.
+fn loss(view: &View<'_>) -> String {
     let Some(loss) = view.value("loss_probability") else {
         let why = view.reason("loss_probability").unwrap_or("the reason is not known");
-        return format!("no probability of loss: {why} ({}; {assumed}).", system(view));
+        return format!("no probability of loss: {why}");
     };
-    format!("P(any loss in {} in {}) = {}, if {assumed}.", system(view), mission(view), probability(loss))
+    format!("P(any loss in {} in {}) = {}", system(view), mission(view), probability(loss))
 }
 
 fn mission(view: &View<'_>) -> String {

@@ -7,10 +7,10 @@ use towtank_durability::burst::copysets::{self, Sets};
 use towtank_durability::burst::{Explicit, Layout, Method, Units};
 use towtank_streams::Seed;
 
-use super::keys::{Apart, Lie};
 use super::placed;
 use super::plan::Plan;
 use crate::durability::bursts::{Burst, Counts};
+use crate::durability::keys::{Apart, Lie};
 
 /// Sets that are drawn, where there are too many to look at all of them.
 const DRAWS: u64 = 200_000;
@@ -105,7 +105,7 @@ fn layout(plan: &Plan, units: Units, in_racks: bool) -> Option<Layout> {
         top_tolerance: m,
     };
     match (units, plan.apart, plan.top) {
-        (Units::Devices, Apart::Disk, Some(top)) => (plan.racks % top.width == 0).then(|| Layout {
+        (Units::Devices, Apart::Disk, Some(top)) => plan.racks.is_multiple_of(top.width).then(|| Layout {
             sets: plan.racks / top.width,
             racks_per_set: top.width,
             places: plan.arrays() / plan.racks,

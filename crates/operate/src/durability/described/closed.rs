@@ -5,9 +5,9 @@ use towtank_durability::exact::peers::{Calculator, OldCeph, backblaze, old_ceph}
 use towtank_durability::exact::{Chain, RepairLaw, Windows, leading_order};
 use towtank_durability::rates::{Afr, Year};
 
-use super::keys::{Apart, Law, Lie, SharedBy};
 use super::plan::Plan;
 use super::unit::unreadable;
+use crate::durability::keys::{Apart, Law, Lie, SharedBy};
 
 /// Whether the parts of a system are arrays that are independent of each other, with disks that do not age.
 fn is_plain(plan: &Plan) -> bool {
@@ -124,7 +124,7 @@ fn above(all: usize, most: usize, each: f64) -> f64 {
 pub(super) fn unreachable(plan: &Plan) -> Option<f64> {
     let share = |away: Option<super::plan::Away>| away.map_or(0.0, |away| away.share());
     let (server, rack) = (share(plan.server_outage), share(plan.rack_outage));
-    plan.has_outages().then(|| server + rack - server * rack)
+    plan.has_outages().then_some(server + rack - server * rack)
 }
 
 /// P(loss of one array) by periods as long as a repair, in a period and in a year of 365 days.

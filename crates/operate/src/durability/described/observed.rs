@@ -10,10 +10,10 @@ use towtank_study::{Replicate, RunContext, StudyError, Value};
 use super::Ready;
 use super::bursts::{self, Lost};
 use super::closed;
-use super::keys::Lie;
 use super::plan::Plan;
 use super::sampling::{self, Sampled, any};
 use super::unit::Unit;
+use crate::durability::keys::Lie;
 use crate::durability::observed::{failed, name_of};
 
 /// What a replicate found: its measures by name, and what is presented besides them.
@@ -246,7 +246,7 @@ pub(super) fn windows(plan: &Plan) -> [Option<f64>; 2] {
     }
     let (all, n, k) = (plan.pool_disks as f64, plan.code.width as f64, plan.code.data as f64);
     let one = plan.repair_h * (k + 1.0) / (all - 1.0);
-    let moved = if plan.moved == super::keys::Moved::DataAndLost { k + 2.0 } else { k + 1.0 };
+    let moved = if plan.moved == crate::durability::keys::Moved::DataAndLost { k + 2.0 } else { k + 1.0 };
     let two = (n - 1.0) / (all - 1.0) * plan.repair_h * moved / (all - 2.0).max(1.0);
     [Some(plan.delay_h + one), (plan.code.tolerance() > 1).then_some(plan.delay_h + two)]
 }

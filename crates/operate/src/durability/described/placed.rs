@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use towtank_streams::{Draws, Purpose, Seed, Uniform as _};
 
-use super::keys::{Apart, Lie};
 use super::plan::Plan;
+use crate::durability::keys::{Apart, Lie};
 
 const PLACES: Purpose = Purpose(0x706c_6163);
 

@@ -7,9 +7,9 @@ use towtank_durability::rates::{Afr, Life, exposure_h};
 use towtank_durability::repair::{Amplification, Declustered, Scope, Simple};
 use towtank_streams::Seed;
 
-use super::keys::{Apart, Law, Lie, Moved, SharedBy};
 use super::placed;
 use super::plan::{DISKS_MAX, Plan};
+use crate::durability::keys::{Apart, Law, Lie, Moved, SharedBy};
 
 /// What is simulated, and how many of it there are.
 #[derive(Debug)]
