@@ -26,6 +26,7 @@ mod scenario;
 mod tests;
 
 use serde::{Deserialize, Serialize};
+use towtank_recovery::keys::Exports;
 use towtank_scenario::{Draft, Problems};
 use towtank_study::{Flag, Measure, Points, Presentation, Question, Replicate, RunContext, StudyError, flag};
 use towtank_units::Bytes;
@@ -135,6 +136,13 @@ impl Question for Durability {
     fn check(scenario: Scenario, draft: &Draft) -> Result<Ready, Problems> {
         match described::is_described(draft) {
             true => described::Ready::check(scenario, draft).map(Ready::Described),
+            false if scenario.exports == Exports::default() => {
+                let message =
+                    "what to ask about is missing: exports of a cluster, or a system that is described";
+                let hint = "name exports, such as `report`, or describe a system by `servers`, `disks_per_server`, `replicas` or \
+                            `ec`, and `repair_time`";
+                Err(draft.problem("report", message).hint(hint).into())
+            }
             false => case::Ready::check(scenario, draft).map(Ready::Exported),
         }
     }

@@ -38,6 +38,7 @@ use self::plan::{DISKS_MAX, Plan};
 pub(super) use self::present::present;
 use self::unit::Unit;
 use super::bursts::Burst;
+use super::keys::Law;
 use super::scenario::{Scenario, check_times};
 use crate::durability::bursts as words;
 
@@ -72,7 +73,7 @@ impl Ready {
         problems.into_result(())?;
         let repair = &scenario.described.repair;
         let has_time = repair.repair_time.is_some() || repair.repair_rate.is_some();
-        let has_repairs = has_time || !plan.is_repaired();
+        let has_repairs = has_time || plan.law == Law::Never;
         if has_repairs && plan.afr != towtank_durability::rates::Afr::Rate(0.0) {
             Unit::of(&plan, plan.afr, Seed(0)).map_err(|why| {
                 let hint = "ask for fewer, or for a burst without `repair_time`";

@@ -58,7 +58,8 @@ impl View<'_> {
 /// The answer over one point.
 pub(super) fn answer(view: &View<'_>) -> Answer {
     let mut answer = Answer::of(finding(view));
-    for burst in &view.kept.bursts {
+    let said = usize::from(!asks_for_mission(view));
+    for burst in view.kept.bursts.iter().skip(said) {
         let range = match burst.range[0] == burst.range[1] {
             true => burst.how.clone(),
             false => {
@@ -101,11 +102,26 @@ pub(super) fn compared(views: &[View<'_>]) -> Answer {
 
 /// What the probability is, and of what: each quantity that changes it is named.
 fn finding(view: &View<'_>) -> String {
+    if let Some(first) = view.kept.bursts.first().filter(|_| !asks_for_mission(view)) {
+        let condition = format!("if {} fail at once", first.text);
+        return format!(
+            "P(any loss in {}, {condition}) = {} ({}).",
+            system(view),
+            probability(first.loss),
+            first.how
+        );
+    }
     let assumed = format!("{}; {}; {}", failures(view), start(view), repairs(view));
     match view.value("loss_probability") {
         Some(_) => format!("{}, if {assumed}.", loss(view)),
         None => format!("{} ({}; {assumed}).", loss(view), system(view)),
     }
+}
+
+/// Whether it says how long repairs take; else only bursts are asked for.
+fn asks_for_mission(view: &View<'_>) -> bool {
+    let keys = &view.scenario().described.repair;
+    keys.repair_time.is_some() || keys.repair_rate.is_some() || keys.repair_law == Some(Law::Never)
 }
 
 /// The probability, or why there is none.
@@ -295,7 +311,8 @@ fn assumed(view: &View<'_>) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if matches!(keys.system.layout, Some(Lie::Groups | Lie::Copysets | Lie::Scattered)) {
+    let is_grouped = matches!(keys.system.layout, Some(Lie::Groups | Lie::Copysets | Lie::Scattered));
+    if is_grouped && asks_for_mission(view) {
         all.push(
             "all groups of a failed disk count as exposed until it is repaired, and keep their disks"
                 .to_owned(),

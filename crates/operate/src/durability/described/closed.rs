@@ -65,7 +65,7 @@ pub(super) struct Leading {
 /// The leading order of repairs of a constant time.
 pub(super) fn leading(plan: &Plan, afr: Afr) -> Option<Leading> {
     let is_window = plan.delay_h == 0.0 || plan.shared_by == SharedBy::Nobody;
-    let is_constant = plan.law == Law::Constant && plan.code.tolerance() > 0;
+    let is_constant = plan.law == Law::Constant && plan.is_repaired() && plan.code.tolerance() > 0;
     if !is_plain(plan) || !is_constant || !is_window || unreadable(plan, 1) > 0.0 {
         return None;
     }
@@ -129,7 +129,8 @@ pub(super) fn unreachable(plan: &Plan) -> Option<f64> {
 
 /// P(loss of one array) by periods as long as a repair, in a period and in a year of 365 days.
 pub(super) fn periods(plan: &Plan) -> Option<(f64, f64)> {
-    let is_it = is_plain(plan) && plan.law == Law::Constant && plan.year == Year::Common;
+    let is_constant = plan.law == Law::Constant && plan.is_repaired();
+    let is_it = is_plain(plan) && is_constant && plan.year == Year::Common;
     let Afr::Rate(afr) = plan.afr else { return None };
     let shards = plan.code.width as u32;
     let replace_days = (plan.delay_h + plan.repair_h) / 24.0;

@@ -238,7 +238,7 @@ fn beside(plan: &Plan, seen: &mut Seen) {
 
 /// The time of a repair of one disk with its delay, and of a pool the time in which stripes lack two.
 pub(super) fn windows(plan: &Plan) -> [Option<f64>; 2] {
-    if !plan.is_repaired() || plan.repair_h >= 1e9 {
+    if !plan.is_repaired() {
         return [None, None];
     }
     if plan.lie != Lie::Pool {

@@ -248,9 +248,9 @@ impl Plan {
         if self.shape.is_some() { None } else { afr.per_hour(self.year).ok() }
     }
 
-    /// Whether repairs end.
+    /// Whether repairs end, at a time that is known.
     pub(super) fn is_repaired(&self) -> bool {
-        self.law != Law::Never
+        self.law != Law::Never && self.repair_h < NEVER_H
     }
 
     /// Whether servers or racks fail as a whole.
@@ -279,7 +279,7 @@ impl Plan {
     }
 }
 
-/// The time of a repair where nothing is repaired, in hours: beyond each mission.
+/// The time of a repair where nothing is repaired or its time is not given, in hours: beyond each mission.
 const NEVER_H: f64 = 1e9;
 
 fn year(failures: &FailureKeys, draft: &Draft) -> Result<Year, Problems> {
