@@ -1,5 +1,5 @@
-//! How likely does a cluster lose data? Of a real one, from its exports: its groups as they are placed, how long its
-//! repairs take by the model of `whatif`, and how often devices fail.
+//! How likely does a cluster lose data? Of a real one, from its exports: its groups as they are placed, how
+//! long its repairs take by the model of `whatif`, and how often devices fail.
 //!
 //! The probability is found by simulation of rare events (`towtank_durability`), by two methods that must
 //! agree. What it leaves out: unreadable sectors, ages and batches of devices, hosts and racks that fail as a
@@ -9,13 +9,14 @@
 //! - `repairs`: recoveries that say how long repairs take;
 //! - `case`: the checked scenario; `observed`, `measures`: one replicate and its measures;
 //! - `answer`, `present`: the answer in words and tables;
-//! - `described`: the same of a system that is described by keys, with all of these parts of its own.
+//! - `keys`, `described`: the same of a system that is described by keys, with all of these parts of its own.
 
 mod answer;
 mod bursts;
 mod case;
 mod described;
 mod failures;
+mod keys;
 mod layout;
 mod measures;
 mod observed;
@@ -26,6 +27,7 @@ mod scenario;
 mod tests;
 
 use serde::{Deserialize, Serialize};
+use towtank_recovery::keys::Exports;
 use towtank_scenario::{Draft, Problems};
 use towtank_study::{Flag, Measure, Points, Presentation, Question, Replicate, RunContext, StudyError, flag};
 use towtank_units::Bytes;
@@ -103,11 +105,14 @@ const FLAGS: &[Flag] = &[
 
 impl Question for Durability {
     const NAME: &'static str = "durability";
-    const TITLE: &'static str = "how likely a real cluster loses data, from its own repair times";
+    const TITLE: &'static str = "how likely a cluster loses data, real or described by keys";
     const ABOUT: &'static str = "Reads exports of a Ceph cluster, and says how likely any loss in the cluster is in a year, or in another mission \
          time: with its groups as they are placed, and with the times that its repairs take by the model of `towtank whatif` \
          (one failure, and several at once in one host or in several). Two methods for rare events must agree. --burst says \
          how likely a loss is when so much fails at once, exactly where that can be counted. No cluster is contacted.\n\n\
+         Without exports: a system that is described, by --servers, --disks-per-server, --replicas or --ec, --layout (arrays, \
+         declustered pools, drawn groups, copysets), --repair-time and how often disks fail. Exact where a chain has it, which a \
+         simulation confirms; else by two methods. A key that means nothing for the description is refused.\n\n\
          The failure rate is a rate: expected failures of each device in a year of 365.25 days; it is constant, and devices \
          fail independently, as single devices. Groups count as exposed until the last one is repaired, so the probability is an \
          upper bound for the repair times. A cluster that is not whole now, or whose groups survive different numbers of lost \
@@ -118,6 +123,8 @@ impl Question for Durability {
         "towtank durability --report report.json --failure-rate 3% --mission 5y",
         "towtank durability --report report.json --burst '3 disks' --burst '1 % of hosts'",
         "towtank durability --report report.json --fail-if 'loss_nines < 9'",
+        "towtank durability --disks-per-server 50 --ec 8+2 --repair-time 58h --shared-by server --failure-rate 4%",
+        "towtank durability --disks-per-server 66 --repair-time 12h --set 'sweep.ec=[\"1+2\",\"4+2\",\"8+3\"]'",
     ];
     const FLAGS: &'static [Flag] = FLAGS;
 
@@ -130,6 +137,13 @@ impl Question for Durability {
     fn check(scenario: Scenario, draft: &Draft) -> Result<Ready, Problems> {
         match described::is_described(draft) {
             true => described::Ready::check(scenario, draft).map(Ready::Described),
+            false if scenario.exports == Exports::default() => {
+                let message =
+                    "what to ask about is missing: exports of a cluster, or a system that is described";
+                let hint = "name exports, such as `report`, or describe a system by `servers`, `disks_per_server`, `replicas` or \
+                            `ec`, and `repair_time`";
+                Err(draft.problem("report", message).hint(hint).into())
+            }
             false => case::Ready::check(scenario, draft).map(Ready::Exported),
         }
     }

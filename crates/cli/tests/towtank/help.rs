@@ -26,7 +26,7 @@ fn the_whole() {
                     what is at risk
       eta           How long a recovery that is under way still takes, and what it
                     waits for
-      durability    How likely a real cluster loses data, from its own repair times
+      durability    How likely a cluster loses data, real or described by keys
       preview       What moves if I change the map of a Ceph cluster
       balance       How evenly a Ceph cluster is filled, why not, and which moves
                     win space back

@@ -25,7 +25,7 @@ pub(super) struct Burst {
 pub(super) struct Counts {
     pub disks: usize,
     pub hosts: usize,
-    /// None if the map has no racks.
+    /// None if the cluster has no racks.
     pub racks: Option<usize>,
 }
 
@@ -103,7 +103,7 @@ fn parse(text: &str, Counts { disks, hosts, racks: all_racks }: Counts) -> Resul
     let racks = match (racks, all_racks) {
         (None, _) => None,
         (Some(_), None) => {
-            return Err(("the map has no racks".to_owned(), "leave out `in … racks`".to_owned()));
+            return Err(("the cluster has no racks".to_owned(), "leave out `in … racks`".to_owned()));
         }
         (Some(number), Some(all)) => {
             let racks = whole(number).filter(|racks| *racks <= all);

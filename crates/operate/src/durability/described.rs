@@ -5,7 +5,7 @@
 //! a closed form beside it. Where they disagree, there is no probability. What it leaves out: operators,
 //! batches of disks, loads of clients, repairs that wait for room.
 //!
-//! - `keys`, `allowed`: the keys, and which of them go together; `code`, `plan`: the checked system;
+//! - `allowed`: which keys go together; `code`, `plan`: the checked system;
 //! - `unit`, `placed`: the part that is simulated, and where its groups lie;
 //! - `closed`, `sampling`, `bursts`: closed forms, simulations, what fails at once;
 //! - `observed`, `measures`, `answer`, `present`: one replicate, its measures, the answer and its tables.
@@ -15,7 +15,6 @@ mod answer;
 mod bursts;
 mod closed;
 mod code;
-pub(super) mod keys;
 mod measures;
 mod observed;
 mod placed;
@@ -39,6 +38,7 @@ use self::plan::{DISKS_MAX, Plan};
 pub(super) use self::present::present;
 use self::unit::Unit;
 use super::bursts::Burst;
+use super::keys::Law;
 use super::scenario::{Scenario, check_times};
 use crate::durability::bursts as words;
 
@@ -73,7 +73,7 @@ impl Ready {
         problems.into_result(())?;
         let repair = &scenario.described.repair;
         let has_time = repair.repair_time.is_some() || repair.repair_rate.is_some();
-        let has_repairs = has_time || !plan.is_repaired();
+        let has_repairs = has_time || plan.law == Law::Never;
         if has_repairs && plan.afr != towtank_durability::rates::Afr::Rate(0.0) {
             Unit::of(&plan, plan.afr, Seed(0)).map_err(|why| {
                 let hint = "ask for fewer, or for a burst without `repair_time`";

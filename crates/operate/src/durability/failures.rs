@@ -4,8 +4,8 @@ use towtank_durability::rates::{Afr, AfrOfCounts, Life, Year, exposure_h, unread
 use towtank_report::human;
 use towtank_scenario::{Draft, Problems};
 
-use super::described::keys::FailureKeys;
 use super::described::{check_failures, plan};
+use super::keys::FailureKeys;
 use super::layout::Layout;
 use super::scenario::Scenario;
 

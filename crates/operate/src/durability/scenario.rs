@@ -8,7 +8,7 @@ use towtank_scenario::{Draft, Problems};
 use towtank_study::{Texts, keys_of};
 use towtank_units::{Percent, SimSpan};
 
-use super::described::keys::Described;
+use super::keys::Described;
 use crate::whatif::{Disk, failures_a_year};
 
 /// The exports of a cluster, how often what fails, and how fast its machines are.

@@ -6,7 +6,7 @@ use towtank_study::keys_of;
 
 use towtank_recovery::keys::Exports;
 
-use super::keys::{Apart, Described, FailureKeys, Law, Lie, SharedBy};
+use crate::durability::keys::{Apart, Described, FailureKeys, Law, Lie, SharedBy};
 use crate::durability::scenario::Scenario;
 
 /// Keys that every description may have, beside its own.
@@ -212,7 +212,7 @@ pub(in crate::durability) fn check_failures(keys: &FailureKeys, draft: &Draft, p
         let message = format!("`{key}` goes with `failures`, which is missing");
         needs(keys.failures.is_some() || !draft.says(key), key, message, "add `failures`");
     }
-    let message = "the years in which failures were counted are missing".to_owned();
+    let message = "the years in which `failures` were counted are missing".to_owned();
     needs(keys.failures.is_none() || keys.disk_years.is_some(), "failures", message, "add `disk_years`");
     let message = "`age` is of laws of age".to_owned();
     needs(keys.weibull_shape.is_some() || !draft.says("age"), "age", message, "add `weibull_shape`");

@@ -5,12 +5,12 @@ use towtank_report::{Answer, Label, human};
 use towtank_study::Point;
 
 use super::code::Code;
-use super::keys::{Apart, Law, Lie, Moved, SharedBy};
 use super::observed::Kept;
 use super::plan::time;
 use super::span;
 use crate::durability::Durability;
 pub(super) use crate::durability::answer::probability;
+use crate::durability::keys::{Apart, Law, Lie, Moved, SharedBy};
 use crate::durability::scenario::Scenario;
 
 /// One point with the results of its first replicate.
@@ -58,7 +58,8 @@ impl View<'_> {
 /// The answer over one point.
 pub(super) fn answer(view: &View<'_>) -> Answer {
     let mut answer = Answer::of(finding(view));
-    for burst in &view.kept.bursts {
+    let said = usize::from(!asks_for_mission(view));
+    for burst in view.kept.bursts.iter().skip(said) {
         let range = match burst.range[0] == burst.range[1] {
             true => burst.how.clone(),
             false => {
@@ -90,22 +91,56 @@ pub(super) fn answer(view: &View<'_>) -> Answer {
 
 /// Several points, one line for each.
 pub(super) fn compared(views: &[View<'_>]) -> Answer {
-    let each = views.iter().map(|view| format!("{}: {}", view.name(), finding(view)));
-    Answer::of_sentences(each).comparing("redundancies")
+    let mut sentences: Vec<String> =
+        views.iter().map(|view| format!("{}: {}", view.name(), loss(view))).collect();
+    // What is assumed of the first is said once: the others differ in what their names say.
+    if let (Some(sentence), Some(first)) = (sentences.first_mut(), views.first()) {
+        *sentence = format!("{}: {}", first.name(), finding(first));
+    }
+    Answer::of_sentences(sentences).comparing("redundancies")
 }
 
 /// What the probability is, and of what: each quantity that changes it is named.
 fn finding(view: &View<'_>) -> String {
+    if let Some(first) = view.kept.bursts.first().filter(|_| !asks_for_mission(view)) {
+        let condition = format!("if {} fail at once", first.text);
+        return format!(
+            "P(any loss in {}, {condition}) = {} ({}).",
+            system(view),
+            probability(first.loss),
+            first.how
+        );
+    }
     let assumed = format!("{}; {}; {}", failures(view), start(view), repairs(view));
+    match view.value("loss_probability") {
+        Some(_) => format!("{}, if {assumed}.", loss(view)),
+        None => format!("{} ({}; {assumed}).", loss(view), system(view)),
+    }
+}
+
+/// Whether it says how long repairs take; else only bursts are asked for.
+fn asks_for_mission(view: &View<'_>) -> bool {
+    let keys = &view.scenario().described.repair;
+    keys.repair_time.is_some() || keys.repair_rate.is_some() || keys.repair_law == Some(Law::Never)
+}
+
+/// The probability, or why there is none.
+fn loss(view: &View<'_>) -> String {
     let Some(loss) = view.value("loss_probability") else {
         let why = view.reason("loss_probability").unwrap_or("the reason is not known");
-        return format!("No probability of loss: {why}. Assumed: {assumed}.");
+        return format!("no probability of loss: {why}");
     };
-    format!("P(any loss in {} in {}) = {}, if {assumed}.", system(view), mission(view), probability(loss))
+    format!("P(any loss in {} in {}) = {}", system(view), mission(view), probability(loss))
 }
 
 fn mission(view: &View<'_>) -> String {
-    span(view.scenario().mission)
+    let mission = view.scenario().mission;
+    let years = mission.as_secs_f64() / crate::durability::scenario::year().as_secs_f64();
+    match years {
+        1.0 => "1 year".to_owned(),
+        years if years > 1.0 => format!("{} years", human::digits(years)),
+        _ => span(mission),
+    }
 }
 
 fn system(view: &View<'_>) -> String {
@@ -216,7 +251,8 @@ fn beside(view: &View<'_>) -> Vec<String> {
     add("below_share", &|share| {
         let least = view.scenario().described.system.min_size.map(|least| least as usize);
         let least = least.or(view.code().map(|code| code.data)).unwrap_or(1);
-        format!("fewer than {least} members for a share of {share:.2e} of the time")
+        let members = human::plural(least as f64, ["member", "members"]);
+        format!("an array or group has fewer than {members} for a share of {share:.2e} of the time")
     });
     if view.scenario().described.failures.failures.is_some() {
         let [low, high] = ["loss_at_low_rate", "loss_at_high_rate"]
@@ -275,7 +311,8 @@ fn assumed(view: &View<'_>) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if matches!(keys.system.layout, Some(Lie::Groups | Lie::Copysets | Lie::Scattered)) {
+    let is_grouped = matches!(keys.system.layout, Some(Lie::Groups | Lie::Copysets | Lie::Scattered));
+    if is_grouped && asks_for_mission(view) {
         all.push(
             "all groups of a failed disk count as exposed until it is repaired, and keep their disks"
                 .to_owned(),

@@ -1,5 +1,5 @@
-//! P(loss | so much fails at once) in a described system: exactly for arrays, pools and stacks, in closed form
-//! for drawn groups and sets of servers, else over drawn sets.
+//! P(loss | so much fails at once) in a described system: exactly for arrays, pools and stacks, in closed
+//! form for drawn groups and sets of servers, else over drawn sets.
 
 use serde::{Deserialize, Serialize};
 use towtank_durability::Group;
@@ -7,11 +7,10 @@ use towtank_durability::burst::copysets::{self, Sets};
 use towtank_durability::burst::{Explicit, Layout, Method, Units};
 use towtank_streams::Seed;
 
-use super::keys::{Apart, Lie};
 use super::placed;
 use super::plan::Plan;
-use super::unit::nodes;
 use crate::durability::bursts::{Burst, Counts};
+use crate::durability::keys::{Apart, Lie};
 
 /// Sets that are drawn, where there are too many to look at all of them.
 const DRAWS: u64 = 200_000;
@@ -35,11 +34,6 @@ pub struct Lost {
 /// What there is to fail.
 pub(super) fn counts(plan: &Plan) -> Counts {
     Counts { disks: plan.disks(), hosts: plan.servers, racks: (plan.racks > 1).then_some(plan.racks) }
-}
-
-/// Sets of servers that hold something, where all among those that follow a server do.
-pub(super) fn scattered_sets(plan: &Plan) -> f64 {
-    Sets::Random { scatter_width: plan.scatter_width as u64 }.count(nodes(plan, 0))
 }
 
 /// What a burst loses.
@@ -111,7 +105,7 @@ fn layout(plan: &Plan, units: Units, in_racks: bool) -> Option<Layout> {
         top_tolerance: m,
     };
     match (units, plan.apart, plan.top) {
-        (Units::Devices, Apart::Disk, Some(top)) => (plan.racks % top.width == 0).then(|| Layout {
+        (Units::Devices, Apart::Disk, Some(top)) => plan.racks.is_multiple_of(top.width).then(|| Layout {
             sets: plan.racks / top.width,
             racks_per_set: top.width,
             places: plan.arrays() / plan.racks,
@@ -144,6 +138,9 @@ fn drawn_groups(plan: &Plan, units: Units, (count, racks): (usize, Option<usize>
         return None;
     }
     let one = hypergeometric(all, count, plan.code.width, plan.code.tolerance());
+    if !one.is_finite() {
+        return None;
+    }
     let loss = -libm::expm1(plan.groups as f64 * libm::log1p(-one));
     Some((loss, "exact, over all ways to draw the groups"))
 }
@@ -167,7 +164,7 @@ fn sets(plan: &Plan, (count, racks): (usize, Option<usize>)) -> Result<(f64, &'s
         Lie::Copysets => Sets::Copyset { scatter_width },
         _ => Sets::Random { scatter_width },
     };
-    let loss = copysets::loss(nodes(plan, count), sets).map_err(|error| error.to_string())?;
+    let loss = copysets::loss(plan.nodes(count), sets).map_err(|error| error.to_string())?;
     Ok((loss, "closed form, sets taken as independent"))
 }
 

@@ -5,9 +5,9 @@ use towtank_durability::exact::peers::{Calculator, OldCeph, backblaze, old_ceph}
 use towtank_durability::exact::{Chain, RepairLaw, Windows, leading_order};
 use towtank_durability::rates::{Afr, Year};
 
-use super::keys::{Apart, Law, Lie, SharedBy};
 use super::plan::Plan;
 use super::unit::unreadable;
+use crate::durability::keys::{Apart, Law, Lie, SharedBy};
 
 /// Whether the parts of a system are arrays that are independent of each other, with disks that do not age.
 fn is_plain(plan: &Plan) -> bool {
@@ -65,7 +65,7 @@ pub(super) struct Leading {
 /// The leading order of repairs of a constant time.
 pub(super) fn leading(plan: &Plan, afr: Afr) -> Option<Leading> {
     let is_window = plan.delay_h == 0.0 || plan.shared_by == SharedBy::Nobody;
-    let is_constant = plan.law == Law::Constant && plan.code.tolerance() > 0;
+    let is_constant = plan.law == Law::Constant && plan.is_repaired() && plan.code.tolerance() > 0;
     if !is_plain(plan) || !is_constant || !is_window || unreadable(plan, 1) > 0.0 {
         return None;
     }
@@ -80,7 +80,7 @@ pub(super) fn leading(plan: &Plan, afr: Afr) -> Option<Leading> {
     };
     let loss = leading_order(group, plan.mission_h).ok()?;
     // More failures within the windows, and windows that would begin before the mission.
-    let off = (m + 1.0) * n * failures_per_h * repair_h + m * repair_h / plan.mission_h + loss;
+    let off = (m + 1.0) * n * failures_per_h * repair_h + m * repair_h / plan.mission_h;
     Some(Leading { loss, off })
 }
 
@@ -124,12 +124,13 @@ fn above(all: usize, most: usize, each: f64) -> f64 {
 pub(super) fn unreachable(plan: &Plan) -> Option<f64> {
     let share = |away: Option<super::plan::Away>| away.map_or(0.0, |away| away.share());
     let (server, rack) = (share(plan.server_outage), share(plan.rack_outage));
-    plan.has_outages().then(|| server + rack - server * rack)
+    plan.has_outages().then_some(server + rack - server * rack)
 }
 
 /// P(loss of one array) by periods as long as a repair, in a period and in a year of 365 days.
 pub(super) fn periods(plan: &Plan) -> Option<(f64, f64)> {
-    let is_it = is_plain(plan) && plan.law == Law::Constant && plan.year == Year::Common;
+    let is_constant = plan.law == Law::Constant && plan.is_repaired();
+    let is_it = is_plain(plan) && is_constant && plan.year == Year::Common;
     let Afr::Rate(afr) = plan.afr else { return None };
     let shards = plan.code.width as u32;
     let replace_days = (plan.delay_h + plan.repair_h) / 24.0;

@@ -2,7 +2,7 @@
 
 use towtank_scenario::{Draft, Problem};
 
-use super::keys::SystemKeys;
+use crate::durability::keys::SystemKeys;
 
 /// So many members, of which `data` are needed to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl Code {
     }
 
     /// Raw bytes for each byte of data.
-    pub fn overhead(self) -> f64 {
+    pub(super) fn overhead(self) -> f64 {
         self.width as f64 / self.data as f64
     }
 

@@ -10,10 +10,10 @@ use towtank_study::{Replicate, RunContext, StudyError, Value};
 use super::Ready;
 use super::bursts::{self, Lost};
 use super::closed;
-use super::keys::Lie;
 use super::plan::Plan;
-use super::sampling::{self, Sampled};
+use super::sampling::{self, Sampled, any};
 use super::unit::Unit;
+use crate::durability::keys::Lie;
 use crate::durability::observed::{failed, name_of};
 
 /// What a replicate found: its measures by name, and what is presented besides them.
@@ -124,11 +124,6 @@ fn probability(
     Ok(found.map(|found| found.map(|found| (found, unit.count))))
 }
 
-/// P(any of so many independent units loses something).
-fn any(one: f64, count: f64) -> f64 {
-    -libm::expm1(count * libm::log1p(-one.min(1.0)))
-}
-
 fn results(plan: &Plan, found: &Sampled, count: f64, seen: &mut Seen) {
     let loss = any(found.loss, count);
     seen.put("loss_probability", Ok(loss));
@@ -138,7 +133,8 @@ fn results(plan: &Plan, found: &Sampled, count: f64, seen: &mut Seen) {
     let arrays = matches!(plan.lie, Lie::Arrays | Lie::Pool) && plan.top.is_none();
     let is_one = arrays && count == plan.arrays() as f64;
     let not_one = || "arrays depend on each other, or are no arrays".to_owned();
-    seen.put("array_loss", is_one.then_some(found.loss).ok_or_else(not_one));
+    let chain = || closed::chain(plan, plan.afr)?.loss_within(0, plan.mission_h).ok();
+    seen.put("array_loss", is_one.then_some(found.loss).or_else(chain).ok_or_else(not_one));
     seen.put("groups_lost", Ok(found.groups_lost));
     seen.put("mttdl_years", mean_time(plan, found, loss));
     let exact = || "an exact chain has no courses".to_owned();
@@ -148,8 +144,8 @@ fn results(plan: &Plan, found: &Sampled, count: f64, seen: &mut Seen) {
     let other = found.other.as_ref();
     seen.put("loss_by_other", other.map(|other| any(other.loss, count)).ok_or_else(unseen));
     seen.put("methods_apart", other.and_then(|other| other.apart).ok_or_else(unseen));
-    let below = closed::below(plan, plan.afr).or(found.below);
-    let unknown = || "it was not seen".to_owned();
+    let below = closed::below(plan, plan.afr).or(found.below.filter(|share| *share > 0.0));
+    let unknown = || "it was not seen in the missions that were simulated".to_owned();
     seen.put("below_share", below.ok_or_else(unknown));
     seen.kept.found_by = match estimate {
         None => "an exact chain".to_owned(),
@@ -168,7 +164,7 @@ fn confirmed(found: &Sampled, count: f64) -> String {
         return "another method saw no loss, so nothing confirms it".to_owned();
     };
     let off = towtank_report::human::quantity(other.error, "share");
-    let loss = super::answer::probability(any(other.loss, count));
+    let loss = crate::durability::answer::probability(any(other.loss, count));
     match other.error {
         error if error > COARSE => {
             format!("{} says {loss}, with an error of {off}: too coarse to confirm it", other.name)
@@ -245,7 +241,7 @@ fn beside(plan: &Plan, seen: &mut Seen) {
 
 /// The time of a repair of one disk with its delay, and of a pool the time in which stripes lack two.
 pub(super) fn windows(plan: &Plan) -> [Option<f64>; 2] {
-    if !plan.is_repaired() || plan.repair_h >= 1e9 {
+    if !plan.is_repaired() {
         return [None, None];
     }
     if plan.lie != Lie::Pool {
@@ -253,7 +249,7 @@ pub(super) fn windows(plan: &Plan) -> [Option<f64>; 2] {
     }
     let (all, n, k) = (plan.pool_disks as f64, plan.code.width as f64, plan.code.data as f64);
     let one = plan.repair_h * (k + 1.0) / (all - 1.0);
-    let moved = if plan.moved == super::keys::Moved::DataAndLost { k + 2.0 } else { k + 1.0 };
+    let moved = if plan.moved == crate::durability::keys::Moved::DataAndLost { k + 2.0 } else { k + 1.0 };
     let two = (n - 1.0) / (all - 1.0) * plan.repair_h * moved / (all - 2.0).max(1.0);
     [Some(plan.delay_h + one), (plan.code.tolerance() > 1).then_some(plan.delay_h + two)]
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use towtank_streams::{Draws, Purpose, Seed, Uniform as _};
 
-use super::keys::{Apart, Lie};
 use super::plan::Plan;
+use crate::durability::keys::{Apart, Lie};
 
 const PLACES: Purpose = Purpose(0x706c_6163);
 
@@ -20,7 +20,7 @@ const LISTED_MAX: usize = 400_000;
 pub(super) fn lists(plan: &Plan, seed: Seed) -> Result<Vec<Vec<usize>>, String> {
     let count = match plan.lie {
         Lie::Groups => plan.groups as f64,
-        Lie::Scattered => super::bursts::scattered_sets(plan),
+        Lie::Scattered => plan.scattered_sets(),
         _ => plan.disks() as f64,
     };
     if count > LISTED_MAX as f64 {

@@ -1,5 +1,6 @@
 //! A described system in numbers: times in hours, rates per hour, bytes.
 
+use towtank_durability::burst::copysets::{Nodes, Sets};
 use towtank_durability::rates::{Afr, AfrOfCounts, Life, Year, afr_of_counts};
 use towtank_report::human;
 use towtank_scenario::{Draft, Problems};
@@ -7,7 +8,7 @@ use towtank_units::SimSpan;
 
 use super::allowed;
 use super::code::Code;
-use super::keys::{Apart, FailureKeys, Law, Lie, Moved, SharedBy};
+use crate::durability::keys::{Apart, FailureKeys, Law, Lie, Moved, SharedBy};
 use crate::durability::scenario::Scenario;
 
 /// At most so many disks are simulated together.
@@ -153,7 +154,7 @@ impl Plan {
         if self.repair_h <= 0.0 {
             problems.refuse(draft, "repair_time", "a repair takes no time", "give a time above 0");
         }
-        if self.servers % self.racks != 0 {
+        if !self.servers.is_multiple_of(self.racks) {
             let message = format!("{} servers do not fill {} racks evenly", self.servers, self.racks);
             problems.refuse(draft, "racks", message, "give each rack as many servers");
         }
@@ -202,7 +203,7 @@ impl Plan {
         self.servers * self.per_server
     }
 
-    pub fn servers_per_rack(&self) -> usize {
+    pub(super) fn servers_per_rack(&self) -> usize {
         self.servers / self.racks
     }
 
@@ -223,7 +224,7 @@ impl Plan {
     }
 
     /// Disks in no array.
-    pub fn left_over(&self) -> usize {
+    pub(super) fn left_over(&self) -> usize {
         match self.lie {
             Lie::Arrays | Lie::Pool => {
                 let arrays = self.top.map_or(self.arrays(), |top| self.arrays() / top.width * top.width);
@@ -243,23 +244,33 @@ impl Plan {
     }
 
     /// Hazard of a disk per hour, where it does not depend on age.
-    pub fn per_h(&self, afr: Afr) -> Option<f64> {
+    pub(super) fn per_h(&self, afr: Afr) -> Option<f64> {
         if self.shape.is_some() { None } else { afr.per_hour(self.year).ok() }
     }
 
-    /// Whether repairs end.
-    pub fn is_repaired(&self) -> bool {
-        self.law != Law::Never
+    /// Whether repairs end, at a time that is known.
+    pub(super) fn is_repaired(&self) -> bool {
+        self.law != Law::Never && self.repair_h < NEVER_H
     }
 
     /// Whether servers or racks fail as a whole.
-    pub fn has_ruins(&self) -> bool {
+    pub(super) fn has_ruins(&self) -> bool {
         self.server_ruin_h.is_some() || self.rack_ruin_h.is_some()
     }
 
     /// Whether servers or racks are out.
-    pub fn has_outages(&self) -> bool {
+    pub(super) fn has_outages(&self) -> bool {
         self.server_outage.is_some() || self.rack_outage.is_some()
+    }
+
+    /// Servers as nodes of sets, of which so many are lost.
+    pub(super) fn nodes(&self, lost: usize) -> Nodes {
+        Nodes { nodes: self.servers as u64, lost: lost as u64, copies: self.code.width as u64 }
+    }
+
+    /// Sets of servers that hold something, where all among those that follow a server do.
+    pub(super) fn scattered_sets(&self) -> f64 {
+        Sets::Random { scatter_width: self.scatter_width as u64 }.count(self.nodes(0))
     }
 
     /// The years of a number of hours.
@@ -268,7 +279,7 @@ impl Plan {
     }
 }
 
-/// The time of a repair where nothing is repaired, in hours: beyond each mission.
+/// The time of a repair where nothing is repaired or its time is not given, in hours: beyond each mission.
 const NEVER_H: f64 = 1e9;
 
 pub(in crate::durability) fn year(failures: &FailureKeys, draft: &Draft) -> Result<Year, Problems> {

@@ -18,12 +18,12 @@ const CHECK: Effort = Effort { error: 0.05, part: (0.0, 1.0), ..BIASED };
 const SPLITTING: Effort =
     Effort { method: Method::Splitting, cycles: 1_000, most: 20, error: 0.1, part: (0.5, 1.0) };
 /// Where importance sampling does not get there, which is so for stacks that survive several failures.
-const THOROUGH: Effort = Effort { cycles: 3_000, most: 60, error: 0.02, ..SPLITTING };
+const THOROUGH: Effort = Effort { cycles: 3_000, most: 120, error: 0.015, ..SPLITTING };
 const PLAIN: Effort =
     Effort { method: Method::Plain, cycles: 2_000, most: 100, error: 0.02, part: (0.5, 1.0) };
 
 /// A standard error that is enough for an answer, as a share of the probability.
-const FINE: f64 = 0.06;
+const FINE: f64 = 0.02;
 
 /// Estimates with fewer effective losses neither confirm nor refute anything.
 const EFFECTIVE: f64 = 30.0;
@@ -59,6 +59,11 @@ pub(super) struct Other {
     pub apart: Option<f64>,
 }
 
+/// P(any of so many independent parts loses something).
+pub(super) fn any(one: f64, count: f64) -> f64 {
+    -libm::expm1(count * libm::log1p(-one.min(1.0)))
+}
+
 /// A probability, or why there is none.
 pub(super) type Found = Result<Sampled, String>;
 
@@ -89,12 +94,15 @@ fn with<R: Repair>(
     context: &RunContext<'_>,
 ) -> Result<Option<Found>, StudyError> {
     if let Some(chain) = closed::chain(plan, afr) {
-        let exact = chain.loss_within(0, plan.mission_h).map_err(failed)?;
+        let one = chain.loss_within(0, plan.mission_h).map_err(failed)?;
+        let exact = any(one, question.system.groups() as f64);
         let Some(check) = sampled(question, &CHECK, context)? else { return Ok(None) };
-        return Ok(Some(confirmed(exact, check)));
+        return Ok(Some(confirmed(exact, one, check)));
     }
     let Some(first) = sampled(question, &BIASED, context)? else { return Ok(None) };
-    if let Some(leading) = closed::leading(plan, afr).filter(|leading| leading.off < 0.1) {
+    let arrays = question.system.groups() as f64;
+    let leading = closed::leading(plan, afr).map(|one| Leading { loss: one.loss * arrays, ..one });
+    if let Some(leading) = leading.filter(|leading| leading.off + leading.loss < 0.1) {
         return Ok(Some(beside(question, first, leading)));
     }
     let is_fine = first.loss > 0.0 && first.standard_error <= FINE * first.loss;
@@ -108,18 +116,17 @@ fn with<R: Repair>(
 }
 
 /// The value of a chain, which a simulation confirms.
-fn confirmed(exact: f64, check: Estimate) -> Found {
+fn confirmed(exact: f64, one: f64, check: Estimate) -> Found {
     let apart = (check.loss > 0.0).then(|| (check.loss - exact) / check.standard_error);
     if apart.is_some_and(|apart| apart.abs() > APART) && check.effective >= EFFECTIVE {
         return Err(disagree(exact, check.loss));
     }
-    let groups_lost = exact;
     Ok(Sampled {
         loss: exact,
         range: [exact; 2],
         mean_h: None,
         below: check.below,
-        groups_lost,
+        groups_lost: one,
         other: other(&check, apart),
         estimate: None,
     })

@@ -2,15 +2,14 @@
 //! of it. A system is so many of these, so P(no loss) is a power.
 
 use towtank_durability::Group;
-use towtank_durability::burst::copysets::Nodes;
 use towtank_durability::fleet::{Device, Domain, Fleet, LossRule, Outage, Span, System};
 use towtank_durability::rates::{Afr, Life, exposure_h};
 use towtank_durability::repair::{Amplification, Declustered, Scope, Simple};
 use towtank_streams::Seed;
 
-use super::keys::{Apart, Law, Lie, Moved, SharedBy};
 use super::placed;
 use super::plan::{DISKS_MAX, Plan};
+use crate::durability::keys::{Apart, Law, Lie, Moved, SharedBy};
 
 /// What is simulated, and how many of it there are.
 #[derive(Debug)]
@@ -200,9 +199,4 @@ fn policy(plan: &Plan) -> Policy {
         SharedBy::Server => Scope::Domain,
     };
     Policy::Simple(Simple { delay, work, shared_by })
-}
-
-/// Servers as nodes of sets, of which so many are lost.
-pub(super) fn nodes(plan: &Plan, lost: usize) -> Nodes {
-    Nodes { nodes: plan.servers as u64, lost: lost as u64, copies: plan.code.width as u64 }
 }
