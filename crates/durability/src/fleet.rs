@@ -14,7 +14,6 @@ use towtank_streams::Uniform;
 use crate::error::{DurabilityError, positive, within};
 use crate::group::Group;
 use crate::rates::Life;
-use crate::repair::Job;
 
 /// How long something lasts, in hours.
 #[derive(Clone, Debug, PartialEq)]
@@ -264,8 +263,8 @@ impl System {
         found
     }
 
-    /// Adds the parts whose failure takes a group, which is so deep, to a degree of damage, if its members are
-    /// there of which that is true.
+    /// Adds the parts whose failure takes a group, which is so deep, to a degree of damage, if its members
+    /// are there of which that is true.
     pub(crate) fn leading_from(
         &self,
         (group, depth): (usize, usize),
@@ -286,15 +285,6 @@ impl System {
                 to.extend(Some(ruin).filter(|_| depth + under >= degree));
             }
         }
-    }
-
-    /// The places that a job restores.
-    pub(crate) fn places_of(&self, job: &Job) -> impl Iterator<Item = usize> + use<'_> {
-        let (own, start): (_, &[usize]) = match job.is_start {
-            true => (0..0, &self.lacking),
-            false => (self.places(job.device), &[]),
-        };
-        own.chain(start.iter().copied())
     }
 
     /// The device of a place.

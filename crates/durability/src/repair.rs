@@ -62,6 +62,15 @@ impl Job {
         }
     }
 
+    /// The places that it restores.
+    pub(crate) fn places<'a>(&self, system: &'a System) -> impl Iterator<Item = usize> + use<'a> {
+        let (own, start): (_, &[usize]) = match self.is_start {
+            true => (0..0, &system.lacking),
+            false => (system.places(self.device), &[]),
+        };
+        own.chain(start.iter().copied())
+    }
+
     /// The part of the work of its degree in which a group is restored: drawn for each group of the device.
     pub(crate) fn part_of(&self, group: usize, parts: usize) -> usize {
         match parts {

@@ -218,9 +218,7 @@ impl State {
     /// there from a whole system.
     pub(crate) fn leading_to(&self, system: &System, degree: usize, always: &[usize]) -> Vec<usize> {
         let mut found: Vec<usize> = always.to_vec();
-        for group in
-            self.jobs.iter().flat_map(|job| system.places_of(job)).map(|place| system.group_at(place))
-        {
+        for group in self.jobs.iter().flat_map(|job| job.places(system)).map(|place| system.group_at(place)) {
             if self.exposure.missing(group) > 0 {
                 let depth = self.depth(system, group);
                 let holds = |device: usize| self.holds(system, device, group);
@@ -505,7 +503,7 @@ impl State {
             self.jobs.swap_remove(index);
         }
         if repair.stages() == Stages::OfPool {
-            for group in system.places_of(&job).map(|place| system.group_at(place)) {
+            for group in job.places(system).map(|place| system.group_at(place)) {
                 let stages = self.jobs.iter().filter(|other| other.group == group).map(|other| other.stage);
                 self.exposure.set_missing(system, group, stages.max().unwrap_or(0));
             }
@@ -520,7 +518,7 @@ impl State {
     /// Groups of a job, chosen by how exposed they were and their numbers, do not miss their member any more.
     /// What the recovery at the start was to bring to a device that failed since is for the repair of that.
     fn restore(&mut self, system: &System, job: &Job, is_restored: impl Fn(usize, usize) -> bool) {
-        for place in system.places_of(job) {
+        for place in job.places(system) {
             let (group, degree) = (system.group_at(place), usize::from(self.degree[place]));
             let is_own = !job.is_start || !self.is_bad[system.device_at(place)];
             if degree > 0 && is_own && is_restored(degree, group) {

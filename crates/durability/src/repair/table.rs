@@ -67,8 +67,8 @@ pub struct Row {
     pub devices: usize,
     /// Hosts in which they are.
     pub hosts: usize,
-    /// For each degree of exposure, from 1: when groups of it are restored, in several repairs, each as likely
-    /// and sorted by their ends. Higher degrees end first.
+    /// For each degree of exposure, from 1: when groups of it are restored, in several repairs, each as
+    /// likely and sorted by their ends. Higher degrees end first.
     pub restored: Vec<Vec<Restored>>,
 }
 

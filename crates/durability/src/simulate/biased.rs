@@ -276,7 +276,7 @@ impl Course {
 
     /// Until a repair of a member of the group ends; of any, where the group is whole.
     fn window(&self, system: &System, group: usize) -> f64 {
-        let is_member = |job: &Job| system.places_of(job).any(|place| system.group_at(place) == group);
+        let is_member = |job: &Job| job.places(system).any(|place| system.group_at(place) == group);
         let is_whole = self.state.exposure.missing(group) == 0;
         let jobs = self.state.jobs.iter().filter(|job| is_whole || is_member(job));
         let rests = jobs.map(|job| job.wait_h.max(0.0) + job.left_h[job.stage - 1] / job.pace.max(1e-12));

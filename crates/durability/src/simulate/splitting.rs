@@ -113,6 +113,13 @@ fn top<R>(question: &Question<'_, R>) -> usize {
     }
 }
 
+/// A part that fails in a state, when its hazard until the next event has reached a share.
+struct Chosen {
+    state: State,
+    part: usize,
+    share: f64,
+}
+
 /// The step to one degree of damage.
 struct Step<'a, R> {
     question: &'a Question<'a, R>,
@@ -138,7 +145,7 @@ impl<'a, R: Repair> Step<'a, R> {
         }
         let is_stack = system.fleet.rule != LossRule::AnyGroup;
         let mut all = 0.0;
-        let mut chosen: Option<(State, usize, f64)> = None;
+        let mut chosen: Option<Chosen> = None;
         loop {
             let (at, next) = state.next();
             let end = at.min(self.question.mission_h);
@@ -150,7 +157,8 @@ impl<'a, R: Repair> Step<'a, R> {
             if here > 0.0 && draws.of(CHOICE).unit_f64() * all < here {
                 let place = draws.of(CHOICE).unit_f64() * here / state.weight;
                 let share = draws.of(CHOICE).unit_f64();
-                chosen = Some((state.clone(), leading[place_in(&each, place)], share));
+                let part = leading[place_in(&each, place)];
+                chosen = Some(Chosen { state: state.clone(), part, share });
             }
             if at >= self.question.mission_h {
                 break;
@@ -170,10 +178,10 @@ impl<'a, R: Repair> Step<'a, R> {
         to.extend(chosen.and_then(|chosen| self.entry(all, chosen, draws)));
     }
 
-    /// A part fails in a course, when its hazard until the next event has reached a share.
-    fn entry(&self, weight: f64, chosen: (State, usize, f64), draws: &mut Draws) -> Option<Entry> {
+    /// A part fails in a course.
+    fn entry(&self, weight: f64, chosen: Chosen, draws: &mut Draws) -> Option<Entry> {
         let system = self.question.system;
-        let (mut state, part, share) = chosen;
+        let Chosen { mut state, part, share } = chosen;
         let end = state.next().0.min(self.question.mission_h);
         let at = state.time_of(system, part, share * state.hazard_until(system, part, end)).min(end);
         state.advance(at);

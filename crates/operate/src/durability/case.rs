@@ -16,7 +16,7 @@ use towtank_units::Bytes;
 use super::bursts::{self, Burst};
 use super::failures::Failures;
 use super::layout::Layout;
-use super::repairs::{self, Tried};
+use super::repairs::Recoveries;
 use super::scenario::{Scenario, check_times};
 use crate::exports::key_of_dump;
 use crate::learning::without_places;
@@ -32,13 +32,10 @@ pub struct Ready {
     pub(super) layout: Layout,
     pub(super) failures: Failures,
     pub(super) systems: Systems,
-    pub(super) repairs: Vec<Tried>,
-    /// The scenario of `whatif` in which nothing fails.
-    pub(super) as_it_is: String,
+    pub(super) recoveries: Recoveries,
     pub(super) bursts: Vec<Burst>,
     pub(super) explicit: Option<Explicit>,
     pub(super) warnings: Vec<Warning>,
-    pub(super) files: Arc<dyn Files>,
     memory: Bytes,
 }
 
@@ -71,23 +68,10 @@ impl Ready {
         }
         problems.into_result(())?;
         let systems = systems(&failures, &layout).map_err(|error| draft.problem(key, error))?;
-        let repairs = repairs::all(&scenario, &failures, &layout);
-        let as_it_is = scenario.about(&[], None);
+        let recoveries = Recoveries::of(&scenario, &failures, (&layout, files));
         // A recovery at a time, beside the tables of the simulation.
         let memory = Bytes::new(base.ready.memory_estimate().get().saturating_mul(2));
-        Ok(Ready {
-            scenario,
-            layout,
-            failures,
-            systems,
-            repairs,
-            as_it_is,
-            files,
-            bursts,
-            explicit,
-            warnings,
-            memory,
-        })
+        Ok(Ready { scenario, layout, failures, systems, recoveries, bursts, explicit, warnings, memory })
     }
 
     /// An estimate of the memory of a replicate.

@@ -18,7 +18,7 @@ mod code;
 mod measures;
 mod observed;
 mod placed;
-pub(super) mod plan;
+mod plan;
 mod present;
 mod sampling;
 #[cfg(test)]
@@ -29,7 +29,7 @@ use towtank_scenario::{Draft, Problems};
 use towtank_streams::Seed;
 use towtank_units::{Bytes, SimSpan};
 
-pub(super) use self::allowed::{check_failures, is_described};
+pub(super) use self::allowed::is_described;
 pub(super) use self::answer::View;
 pub(super) use self::measures::measures;
 pub(super) use self::observed::run;

@@ -1,10 +1,11 @@
-//! What fails how often in a cluster of exports: devices, unreadable places, whole hosts and racks.
+//! What fails how often: devices, unreadable places, whole hosts and racks; which keys of it go together.
 
-use towtank_durability::rates::{Afr, AfrOfCounts, Life, Year, exposure_h, unreadable};
+use towtank_durability::rates::{Afr, AfrOfCounts, Life, Year, afr_of_counts, exposure_h, unreadable};
 use towtank_report::human;
 use towtank_scenario::{Draft, Problems};
 
-use super::described::{check_failures, plan};
+use towtank_units::SimSpan;
+
 use super::keys::FailureKeys;
 use super::layout::Layout;
 use super::scenario::Scenario;
@@ -48,9 +49,8 @@ impl Failures {
         }
         check_failures(keys, draft, &mut problems);
         problems.into_result(())?;
-        let year = plan::year(keys, draft)?;
-        let (afr, counts) = plan::rate(scenario, year, draft)?;
-        let hours = |span: towtank_units::SimSpan| span.as_secs_f64() / 3_600.0;
+        let year = year(keys, draft)?;
+        let (afr, counts) = rate(scenario, year, draft)?;
         let latent = keys.latent_error_rate.zip(keys.scrub_interval);
         let failures = Failures {
             year,
@@ -79,12 +79,12 @@ impl Failures {
     }
 
     /// The law of what fails so often a year as a whole.
-    pub fn ruin(&self, a_year: f64) -> Life {
+    pub(super) fn ruin(&self, a_year: f64) -> Life {
         Life::Constant { per_h: a_year / self.year.hours() }
     }
 
     /// What fails how often, in words.
-    pub fn assumed(&self, devices: usize) -> Vec<String> {
+    pub(super) fn assumed(&self, devices: usize) -> Vec<String> {
         let year = if self.year == Year::Common { "365" } else { "365.25" };
         let devices = human::plural(devices as f64, ["device", "devices"]);
         let ends = |counts: &AfrOfCounts| {
@@ -173,5 +173,79 @@ impl Failures {
             sum += 1.0 - (1.0 - errors) * libm::exp(-latent);
         }
         Ok(sum / layout.groups.len().max(1) as f64)
+    }
+}
+
+fn hours(span: SimSpan) -> f64 {
+    span.as_secs_f64() / 3_600.0
+}
+
+/// The length of a year.
+pub(super) fn year(failures: &FailureKeys, draft: &Draft) -> Result<Year, Problems> {
+    let Some(year) = failures.year else { return Ok(Year::Julian) };
+    let known = [Year::Julian, Year::Common];
+    known.into_iter().find(|known| (known.hours() - hours(year)).abs() < 1e-9).ok_or_else(|| {
+        let message = format!("`year` is {year}");
+        draft.problem("year", message).hint("write `365.25d` or `365d`").into()
+    })
+}
+
+/// The failure rate in the form in which it was given, with its interval if it was counted.
+pub(super) fn rate(
+    scenario: &Scenario,
+    year: Year,
+    draft: &Draft,
+) -> Result<(Afr, Option<AfrOfCounts>), Problems> {
+    let failures = &scenario.described.failures;
+    if let Some(probability) = failures.failure_probability {
+        let afr = Afr::Probability(probability.fraction_f64());
+        return match afr.per_hour(year) {
+            Ok(_) => Ok((afr, None)),
+            Err(error) => Err(draft.problem("failure_probability", error.to_string()).into()),
+        };
+    }
+    let Some((failed, years)) = failures.failures.zip(failures.disk_years) else {
+        return Ok((Afr::Rate(scenario.failure_rate.fraction_f64()), None));
+    };
+    let confidence = failures.confidence.map_or(0.95, |share| share.fraction_f64());
+    let counts = afr_of_counts(u64::from(failed), years * year.hours() / 24.0, year, confidence)
+        .map_err(|error| draft.problem("confidence", error.to_string()))?;
+    Ok((Afr::Rate(counts.per_year), Some(counts)))
+}
+
+/// Refuses keys of failures that do not fit together.
+pub(super) fn check_failures(keys: &FailureKeys, draft: &Draft, problems: &mut Problems) {
+    let mut needs = |holds: bool, key: &str, message: String, hint: &str| {
+        if !holds {
+            problems.refuse(draft, key, message, hint);
+        }
+    };
+    let forms = ["failure_rate", "failure_probability", "failures"];
+    let given: Vec<&str> = forms.into_iter().filter(|key| draft.says(key)).collect();
+    if let [one, other, ..] = given[..] {
+        let message = format!("`{one}` and `{other}` both say how often disks fail");
+        needs(false, other, message, "leave one of them out");
+    }
+    for key in ["disk_years", "confidence"] {
+        let message = format!("`{key}` goes with `failures`, which is missing");
+        needs(keys.failures.is_some() || !draft.says(key), key, message, "add `failures`");
+    }
+    let message = "the years in which `failures` were counted are missing".to_owned();
+    needs(keys.failures.is_none() || keys.disk_years.is_some(), "failures", message, "add `disk_years`");
+    let message = "`age` is of laws of age".to_owned();
+    needs(keys.weibull_shape.is_some() || !draft.says("age"), "age", message, "add `weibull_shape`");
+    let is_law = keys.weibull_shape.is_none() || keys.failure_probability.is_some();
+    let message = "a law of age needs the probability of a year".to_owned();
+    needs(is_law, "weibull_shape", message, "add `failure_probability`");
+    for [one, other] in [
+        ["latent_error_rate", "scrub_interval"],
+        ["server_outage_rate", "server_outage_time"],
+        ["rack_outage_rate", "rack_outage_time"],
+    ] {
+        for [one, other] in [[one, other], [other, one]] {
+            let is_whole = !draft.says(one) || draft.says(other);
+            let message = format!("`{one}` goes with `{other}`, which is missing");
+            needs(is_whole, one, message, &format!("add `{other}`"));
+        }
     }
 }

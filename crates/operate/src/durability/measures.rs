@@ -7,6 +7,12 @@ type Row = Measure<Seen>;
 
 /// The measures of a replicate.
 pub(super) fn measures() -> Vec<Row> {
+    let mut all = losses();
+    all.extend(others());
+    all
+}
+
+fn losses() -> Vec<Row> {
     vec![
         Row::new(
             "loss_probability",
@@ -49,6 +55,11 @@ pub(super) fn measures() -> Vec<Row> {
             |seen| seen.at_time(1),
         )
         .titled("Probability of any loss with slow repairs"),
+    ]
+}
+
+fn others() -> Vec<Row> {
+    vec![
         Row::new("loss_nines", "nines", "nines of the probability of any loss: 3 for 0.001", Seen::nines)
             .titled("Nines of any loss"),
         Row::new(

@@ -98,7 +98,7 @@ pub(super) fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<S
         seen: Err("the run was stopped before enough was seen"),
         beside: Outcome { partial: true, ..beside },
     };
-    let table = repairs::table(ready, context)?;
+    let table = repairs::table(&ready.recoveries, &ready.layout, context)?;
     let Some(table) = table else { return Ok(stopped(beside)) };
     let mut observed = Observed {
         devices: ready.layout.with_data.len() as u64,
@@ -226,7 +226,7 @@ fn beside(ready: &Ready, table: &Table, context: &RunContext<'_>) -> Result<Opti
         }
         at_rates = Some(found);
     }
-    let ratios = match repairs::range(ready, context)? {
+    let ratios = match repairs::range(&ready.recoveries, context)? {
         Ok(ratios) => ratios,
         Err(why) => return Ok(Some((at_rates, Err(why)))),
     };

@@ -14,7 +14,6 @@ use towtank_scenario::{Files, Problems};
 use towtank_streams::{Draws, Purpose, Seed, Uniform as _};
 use towtank_study::{RunContext, StudyError};
 
-use super::case::Ready;
 use super::failures::Failures;
 use super::layout::Layout;
 use super::scenario::Scenario;
@@ -38,7 +37,7 @@ const CHOICE: Purpose = Purpose(1);
 const LEAST_H: f64 = 1.0 / 3_600.0;
 
 /// Recoveries after the same number of failures.
-pub(super) struct Tried {
+struct Tried {
     /// Devices that fail at once, and their hosts.
     pub devices: usize,
     pub hosts: usize,
@@ -49,7 +48,7 @@ pub(super) struct Tried {
 }
 
 /// A recovery: the scenarios of `whatif` without and with a replacement.
-pub(super) struct Case {
+struct Case {
     names: Vec<String>,
     text: String,
     replaced: Option<String>,
@@ -149,8 +148,25 @@ fn whole_hosts(layout: &Layout) -> Vec<(usize, usize, Vec<Vec<usize>>)> {
         .collect()
 }
 
-/// The recoveries to run.
-pub(super) fn all(scenario: &Scenario, failures: &Failures, layout: &Layout) -> Vec<Tried> {
+/// The recoveries to run, and the files that they read.
+pub(super) struct Recoveries {
+    all: Vec<Tried>,
+    /// The scenario in which nothing fails.
+    as_it_is: String,
+    files: Arc<dyn Files>,
+}
+
+impl Recoveries {
+    pub fn of(
+        scenario: &Scenario,
+        failures: &Failures,
+        (layout, files): (&Layout, Arc<dyn Files>),
+    ) -> Recoveries {
+        Recoveries { all: all(scenario, failures, layout), as_it_is: scenario.about(&[], None), files }
+    }
+}
+
+fn all(scenario: &Scenario, failures: &Failures, layout: &Layout) -> Vec<Tried> {
     let of = |set: &Vec<usize>| {
         let names: Vec<String> = set.iter().map(|device| layout.names[*device].clone()).collect();
         let replaced = scenario.replace_after.map(|after| scenario.about(&names, Some(after)));
@@ -212,12 +228,13 @@ fn refused(problems: Problems) -> StudyError {
 /// # Errors
 /// When the model fails.
 pub(super) fn table(
-    ready: &Ready,
+    recoveries: &Recoveries,
+    layout: &Layout,
     context: &RunContext<'_>,
 ) -> Result<Option<Result<Found, String>>, StudyError> {
-    let (all, layout) = (&ready.repairs, &ready.layout);
+    let all = &recoveries.all;
     let [least, most] = layout.tolerance();
-    let start = match start(ready, context)? {
+    let start = match start(recoveries, layout, context)? {
         _ if context.stopped() => return Ok(None),
         Err(why) => return Ok(Some(Err(why))),
         Ok(start) => start,
@@ -233,7 +250,7 @@ pub(super) fn table(
         for case in &tried.cases {
             let part = |done: usize| 0.5 * done as f64 / cases as f64;
             let ran = context.within(part(done)..part(done + 1), |context| {
-                case.run(done as u32, (layout, &ready.files), context)
+                case.run(done as u32, (layout, &recoveries.files), context)
             })?;
             if context.stopped() {
                 return Ok(None);
@@ -267,11 +284,14 @@ pub(super) fn table(
 ///
 /// # Errors
 /// When the model fails; inside, why it is not known.
-pub(super) fn range(ready: &Ready, context: &RunContext<'_>) -> Result<Result<[f64; 2], String>, StudyError> {
-    let first = ready.repairs.first().and_then(|tried| tried.cases.first());
+pub(super) fn range(
+    recoveries: &Recoveries,
+    context: &RunContext<'_>,
+) -> Result<Result<[f64; 2], String>, StudyError> {
+    let first = recoveries.all.first().and_then(|tried| tried.cases.first());
     let Some(case) = first else { return Ok(Err("no recovery was tried".to_owned())) };
     let text = case.replaced.as_ref().unwrap_or(&case.text);
-    let time = match time_alone::time(text.clone(), Arc::clone(&ready.files), context)? {
+    let time = match time_alone::time(text.clone(), Arc::clone(&recoveries.files), context)? {
         Ok(time) => time,
         Err(why) => return Ok(Err(why)),
     };
@@ -280,14 +300,15 @@ pub(super) fn range(ready: &Ready, context: &RunContext<'_>) -> Result<Result<[f
 
 /// How long what is lacking now takes, if something is; or why it is never restored.
 fn start(
-    ready: &Ready,
+    recoveries: &Recoveries,
+    layout: &Layout,
     context: &RunContext<'_>,
 ) -> Result<Result<Option<(Times, Row)>, String>, StudyError> {
-    if ready.layout.lacking.is_empty() {
+    if layout.lacking.is_empty() {
         return Ok(Ok(None));
     }
-    let most = ready.layout.tolerance()[1];
-    let replay = Replay::of(ready.as_it_is.clone(), Arc::clone(&ready.files)).map_err(refused)?;
+    let most = layout.tolerance()[1];
+    let replay = Replay::of(recoveries.as_it_is.clone(), Arc::clone(&recoveries.files)).map_err(refused)?;
     let exposed = match replay.exposed(0, context)? {
         Ok(exposed) => Exposed { waited_s: 0.0, ..exposed },
         Err(why) => return Ok(Err(format!("of what is lacking now, {why}"))),

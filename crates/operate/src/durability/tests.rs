@@ -389,7 +389,8 @@ fn missions_that_are_run_whole_lose_data_as_often() {
     let error = (loss * (1.0 - loss) / missions as f64).sqrt();
     println!("{lost} of {missions} missions ({run} run), {again} failed again: {share} and {loss}; {words}");
     assert!((share - loss).abs() < 4.0 * error, "{share} of missions, and {loss} ({error})");
-    // Planted: groups that are exposed until the last one of their device is restored are lost thrice as often.
+    // Planted: groups that are exposed until the last one of their device is restored are lost thrice as
+    // often.
     let bound = 3.0 * loss;
     assert!((share - bound).abs() > 4.0 * (bound * (1.0 - bound) / missions as f64).sqrt());
 }

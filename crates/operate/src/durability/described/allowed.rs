@@ -6,6 +6,7 @@ use towtank_study::keys_of;
 
 use towtank_recovery::keys::Exports;
 
+use crate::durability::failures::check_failures;
 use crate::durability::keys::{Apart, Described, FailureKeys, Law, Lie, SharedBy};
 use crate::durability::scenario::Scenario;
 
@@ -192,42 +193,5 @@ impl Refusal<'_> {
         let with_top = system.top.is_none() || !(reads || fails);
         let message = "unreadable places and ruins are not modelled beside `top`";
         self.needs(with_top, "top", message, "leave one of them out");
-    }
-}
-
-/// Refuses keys of failures that do not fit together.
-pub(in crate::durability) fn check_failures(keys: &FailureKeys, draft: &Draft, problems: &mut Problems) {
-    let mut needs = |holds: bool, key: &str, message: String, hint: &str| {
-        if !holds {
-            problems.refuse(draft, key, message, hint);
-        }
-    };
-    let forms = ["failure_rate", "failure_probability", "failures"];
-    let given: Vec<&str> = forms.into_iter().filter(|key| draft.says(key)).collect();
-    if let [one, other, ..] = given[..] {
-        let message = format!("`{one}` and `{other}` both say how often disks fail");
-        needs(false, other, message, "leave one of them out");
-    }
-    for key in ["disk_years", "confidence"] {
-        let message = format!("`{key}` goes with `failures`, which is missing");
-        needs(keys.failures.is_some() || !draft.says(key), key, message, "add `failures`");
-    }
-    let message = "the years in which `failures` were counted are missing".to_owned();
-    needs(keys.failures.is_none() || keys.disk_years.is_some(), "failures", message, "add `disk_years`");
-    let message = "`age` is of laws of age".to_owned();
-    needs(keys.weibull_shape.is_some() || !draft.says("age"), "age", message, "add `weibull_shape`");
-    let is_law = keys.weibull_shape.is_none() || keys.failure_probability.is_some();
-    let message = "a law of age needs the probability of a year".to_owned();
-    needs(is_law, "weibull_shape", message, "add `failure_probability`");
-    for [one, other] in [
-        ["latent_error_rate", "scrub_interval"],
-        ["server_outage_rate", "server_outage_time"],
-        ["rack_outage_rate", "rack_outage_time"],
-    ] {
-        for [one, other] in [[one, other], [other, one]] {
-            let is_whole = !draft.says(one) || draft.says(other);
-            let message = format!("`{one}` goes with `{other}`, which is missing");
-            needs(is_whole, one, message, &format!("add `{other}`"));
-        }
     }
 }
