@@ -55,7 +55,10 @@ impl Ready {
         let files: Arc<dyn Files> = Arc::new(Loaded(draft.inputs()));
         let base = Replay::of(scenario.about(&[], None), Arc::clone(&files))
             .map_err(|problems| without_places(&problems))?;
-        let layout = Layout::of(&base);
+        let mut layout = Layout::of(&base, false);
+        if layout.homeless > 0 && scenario.replace_after.is_some() {
+            layout = Layout::of(&base, true);
+        }
         let key = key_of_dump(&scenario.exports);
         let warnings = can_be_asked(&base, &layout, key, draft)?;
         let bursts = bursts::read(&scenario.burst, layout.counts(), draft)?;
@@ -122,6 +125,7 @@ fn can_be_asked(base: &Replay, layout: &Layout, key: &str, draft: &Draft) -> Res
     }
     if layout.homeless > 0 {
         let groups = human::plural(layout.homeless as f64, ["group lacks", "groups lack"]);
+        let hint = "say when devices that are down are replaced by empty ones: `replace_after`";
         return refused(format!("{groups} a device, and the map has no other for it"), hint);
     }
     match layout.tolerance() {

@@ -34,6 +34,8 @@ pub(super) struct Layout {
     pub lacking: Vec<(usize, usize)>,
     /// Groups that lack a device for which there is no other.
     pub homeless: u64,
+    /// Devices that are down and to be replaced by empty ones, which then have what groups lack.
+    pub replaced: Vec<usize>,
     /// All groups of the cluster, and the numbers of its devices, to settle it.
     settled: Vec<Settled>,
     osds: Vec<ItemId>,
@@ -46,7 +48,8 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    pub fn of(base: &Replay) -> Layout {
+    /// The groups of a cluster whose down devices are given up; or replaced by empty ones, if it says so.
+    pub fn of(base: &Replay, is_replaced: bool) -> Layout {
         let (groups, staged) = (&base.ready.real.groups, &base.ready.staged);
         let hardware = &staged.hardware;
         let count = hardware.devices() as usize;
@@ -62,6 +65,7 @@ impl Layout {
             pools: Vec::new(),
             lacking: Vec::new(),
             homeless: 0,
+            replaced: Vec::new(),
             settled: Vec::new(),
             osds: Vec::new(),
             names: devices.map(|device| hardware.disk_name(device)).collect(),
@@ -80,7 +84,7 @@ impl Layout {
             true => numbered(&found),
             false => (0..hosts).collect(),
         };
-        layout.settled = groups.settled();
+        layout.settled = groups.settled(is_replaced);
         for group in layout.settled.iter().filter(|group| group.has_data) {
             let number = layout.groups.len();
             layout.lacking.extend(group.lacking.iter().map(|device| (device.index(), number)));
@@ -96,6 +100,10 @@ impl Layout {
             }
             layout.bytes.push(bytes);
             layout.kinds.push(group.pool as u32);
+        }
+        if is_replaced {
+            let lacks = |device: &DeviceId| layout.lacking.iter().any(|(other, _)| *other == device.index());
+            layout.replaced = groups.down().into_iter().filter(lacks).map(|device| device.index()).collect();
         }
         layout.pools = groups.cluster.pools.iter().map(|pool| pool.name.clone()).collect();
         layout.osds = groups.machines.osds.clone();
@@ -122,6 +130,11 @@ impl Layout {
     /// it is to be, and takes its room there.
     pub(super) fn settle(&self, joined: &mut Joined) {
         let Joined { cluster, states, down_for, .. } = joined;
+        for device in &self.replaced {
+            if let Some(device) = cluster.overlay.devices.get_mut(self.osds[*device] as usize) {
+                device.up = true;
+            }
+        }
         for device in cluster.overlay.devices.iter_mut().filter(|device| !device.up) {
             device.weight = 0;
         }

@@ -162,7 +162,10 @@ impl Recoveries {
         failures: &Failures,
         (layout, files): (&Layout, Arc<dyn Files>),
     ) -> Recoveries {
-        Recoveries { all: all(scenario, failures, layout), as_it_is: scenario.about(&[], None), files }
+        let replaced: Vec<String> =
+            layout.replaced.iter().map(|device| layout.names[*device].clone()).collect();
+        let as_it_is = scenario.about_replaced(&replaced);
+        Recoveries { all: all(scenario, failures, layout), as_it_is, files }
     }
 }
 

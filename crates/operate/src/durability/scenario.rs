@@ -71,21 +71,30 @@ const OWN: [&str; 4] = ["failure_rate", "mission", "replace_after", "burst"];
 impl Scenario {
     /// The scenario of `whatif` in which these devices fail at once.
     pub(super) fn about(&self, fail: &[String], replaced: Option<SimSpan>) -> String {
+        self.whatif(fail, if replaced.is_some() { fail } else { &[] })
+    }
+
+    /// The one in which nothing fails, and devices that are down are replaced.
+    pub(super) fn about_replaced(&self, devices: &[String]) -> String {
+        self.whatif(&[], devices)
+    }
+
+    fn whatif(&self, fail: &[String], replace: &[String]) -> String {
         let keys = serde_json::to_value(self).expect("a scenario came out of text and goes back into it");
         let mut table = toml::Table::try_from(keys).expect("keys of scenarios are what TOML has");
         for key in OWN.map(str::to_owned).into_iter().chain(keys_of::<Described>()) {
             table.remove(&key);
         }
         table.insert("study".to_owned(), "whatif".into());
-        let list = |each: &dyn Fn(&String) -> String| -> toml::Value {
-            fail.iter().map(each).map(toml::Value::from).collect::<Vec<_>>().into()
+        let mut list = |key: &str, all: Vec<String>| {
+            if !all.is_empty() {
+                let all: Vec<toml::Value> = all.into_iter().map(toml::Value::from).collect();
+                table.insert(key.to_owned(), all.into());
+            }
         };
-        if !fail.is_empty() {
-            table.insert("fail".to_owned(), list(&String::clone));
-        }
-        if let Some(after) = replaced.filter(|_| !fail.is_empty()) {
-            table.insert("replace".to_owned(), list(&|name| format!("{name}@{after}")));
-        }
+        list("fail", fail.to_vec());
+        let after = self.replace_after.unwrap_or_default();
+        list("replace", replace.iter().map(|name| format!("{name}@{after}")).collect());
         table.to_string()
     }
 }

@@ -65,7 +65,8 @@ fn hosts((hosts, groups): (i64, u32), (bytes, objects): (u64, u64), down: &[i64]
     }
     let each = hosts / 2;
     for rack in 0..2 {
-        let own: Vec<String> = (each * rack..each * (rack + 1)).map(|host| format!("h{host}")).collect();
+        let end = if rack == 0 { each } else { hosts };
+        let own: Vec<String> = (each * rack..end).map(|host| format!("h{host}")).collect();
         map += &bucket(format!("rack r{rack}"), -100 - rack, &own, "1.0");
     }
     let racks: String = (0..2).map(|rack| format!("\titem r{rack} weight {each}.0\n")).collect();
@@ -291,6 +292,25 @@ fn a_degraded_cluster_begins_there() {
     // The repairs of later failures are those of a whole cluster.
     let [one, other] = [&whole, &now].map(|seen| value(seen, "repair_s"));
     assert!((one / other - 1.0).abs() < 0.2, "{one} and {other}");
+}
+
+/// Where the map has no other device for what is lacking, a replacement brings it, or nothing does.
+#[test]
+fn what_is_down_may_be_replaced() {
+    let three = || hosts((3, 16), (40_000_000, 10), &[2]);
+    let said = refused(three(), SMALL);
+    assert!(said.contains("16 groups lack a device, and the map has no other for it"), "{said}");
+    let keys = format!("{SMALL}failure_rate = \"20%\"\nreplace_after = \"24h\"\nmission = \"24h\"\n");
+    let (seen, words) = answered(three(), &keys);
+    assert!(
+        words.contains("beginning with 16 groups that lack a device now, until 1.001 d from now"),
+        "{words}"
+    );
+    // Both of the others fail within the day; planted: one of them is not enough.
+    let each: f64 = 0.2 / 8_766.0 * 24.0;
+    let loss = value(&seen, "loss_probability");
+    assert!((0.95..1.05).contains(&(loss / each.powi(2))), "{loss} and {}", each.powi(2));
+    assert!(loss < 0.01 * each);
 }
 
 /// Each failure loses data of a pool of one copy.

@@ -269,10 +269,12 @@ impl Groups {
         })
     }
 
-    /// Each group as it is when nothing is left to do, and what is down is out.
-    pub(crate) fn settled(&self) -> Vec<Settled> {
+    /// Each group as it is when nothing is left to do, and what is down is out; or is replaced.
+    pub(crate) fn settled(&self, is_replaced: bool) -> Vec<Settled> {
         let mut out = vec![false; self.machines.osds.len()];
-        self.down().into_iter().for_each(|device| out[device.index()] = true);
+        if !is_replaced {
+            self.down().into_iter().for_each(|device| out[device.index()] = true);
+        }
         let state = self.wanted_with_out(0, &out);
         let placer = Placer::new(&state.map, &state.overlay);
         let mut workspace = Workspace::default();
