@@ -120,9 +120,7 @@ impl Question for Durability {
     const EXAMPLES: &'static [&'static str] = &[
         "towtank durability --report report.json --failure-rate 3% --mission 5y",
         "towtank durability --report report.json --burst '3 disks' --burst '1 % of hosts'",
-        "towtank durability --report report.json --fail-if 'loss_nines < 9'",
-        "towtank durability --disks-per-server 50 --ec 8+2 --repair-time 58h --shared-by server --failure-rate 4%",
-        "towtank durability --disks-per-server 66 --repair-time 12h --set 'sweep.ec=[\"1+2\",\"4+2\",\"8+3\"]'",
+        "towtank durability --disks-per-server 50 --ec 8+2 --repair-time 58h --shared-by server",
     ];
     const FLAGS: &'static [Flag] = FLAGS;
 

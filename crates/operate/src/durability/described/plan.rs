@@ -2,6 +2,7 @@
 
 use towtank_durability::burst::copysets::{Nodes, Sets};
 use towtank_durability::rates::{Afr, AfrOfCounts, Life, Year};
+use towtank_durability::repair::STAGES_MAX;
 use towtank_report::human;
 use towtank_scenario::{Draft, Problems};
 use towtank_units::SimSpan;
@@ -187,14 +188,30 @@ impl Plan {
             let message = format!("`top` needs more arrays than the {} that there are", self.arrays());
             problems.refuse(draft, "top", message, "give more disks or servers");
         }
-        if self.code.tolerance() == 0 && self.lie == Lie::Pool {
-            let message = "no parity: a pool that survives no failure has no repairs";
+        if self.lie == Lie::Pool && !(1..=STAGES_MAX).contains(&self.code.tolerance()) {
+            let message = format!("pools that survive {} failures are not modelled", self.code.tolerance());
             problems.refuse(
                 draft,
                 "layout",
                 message,
-                "ask about arrays, or about a code that survives a failure",
+                format!("give a code with 1 to {STAGES_MAX} parity shards"),
             );
+        }
+        let is_set_up = matches!(self.lie, Lie::Copysets | Lie::Scattered);
+        if is_set_up && !(n.max(2) - 1..self.servers).contains(&self.scatter_width) {
+            let message = format!(
+                "`scatter_width` is {}, for {n} copies on {} servers",
+                self.scatter_width, self.servers
+            );
+            problems.refuse(
+                draft,
+                "scatter_width",
+                message,
+                "give at least one less than the copies, and less than the servers",
+            );
+        }
+        if is_set_up && n < 2 {
+            problems.refuse(draft, "replicas", "sets of one server are no sets", "give two copies or more");
         }
         problems.into_result(())
     }

@@ -206,3 +206,48 @@ fn unseen(estimate: &Estimate) -> String {
     let courses = towtank_report::human::digits(estimate.cycles as f64);
     format!("no loss was seen in {courses} courses, which bounds nothing")
 }
+
+#[cfg(test)]
+mod tests {
+    use towtank_durability::simulate::Cause;
+
+    use super::*;
+
+    fn estimate(method: Method, loss: f64, standard_error: f64) -> Estimate {
+        Estimate {
+            method,
+            loss,
+            standard_error,
+            effective: (loss / standard_error).powi(2),
+            cycles: 1_000,
+            hits: 500,
+            groups_lost: loss,
+            by_cause: [(Cause::Devices, loss), (Cause::Domain, 0.0), (Cause::Unreadable, 0.0)],
+            below: None,
+            batches: vec![loss; 20],
+        }
+    }
+
+    /// Planted: a chain of one array in place of three, and a simulation that is off by as much, have no
+    /// number.
+    #[test]
+    fn methods_that_disagree_have_no_number() {
+        let seen = estimate(Method::Biased, 3e-5, 1e-6);
+        assert!(confirmed(1e-5, 1e-5, seen.clone()).unwrap_err().contains("two methods disagree"));
+        assert_eq!(confirmed(3.1e-5, 1e-5, seen).map(|found| found.loss), Ok(3.1e-5));
+    }
+
+    /// An estimate with few effective losses neither confirms nor refutes.
+    #[test]
+    fn a_coarse_estimate_refutes_nothing() {
+        let coarse = estimate(Method::Biased, 3e-5, 1e-5);
+        assert!(confirmed(8e-5, 8e-5, coarse).is_ok());
+        assert!(allowed(&estimate(Method::Splitting, 1.0, 0.1), &estimate(Method::Biased, 1.0, 0.1)) > APART);
+    }
+
+    #[test]
+    fn the_probability_of_any_keeps_small_ones() {
+        assert!((any(1e-20, 1e3) / 1e-17 - 1.0).abs() < 1e-12);
+        assert_eq!((any(1.0, 2.0), any(0.0, 5.0)), (1.0, 0.0));
+    }
+}

@@ -18,7 +18,7 @@ fn exact(k: u64, m: u64, rate: f64, hours: u64) -> f64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 6, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// More parity, faster repairs and fewer failures never make a loss likelier.
     #[test]
@@ -173,8 +173,8 @@ fn more_groups_lose_more() {
         );
         ask(&text, "loss_probability")
     };
-    let [few, more, most] = [4, 40, 200].map(of);
-    assert!(few < more && more < most, "{few:e} {more:e} {most:e}");
+    let [few, more] = [4, 40].map(of);
+    assert!(3.0 * few < more, "{few:e} {more:e}");
 }
 
 /// A declustered pool of as many disks as shards has no choice, and its second window is its first.

@@ -54,6 +54,12 @@ fn each_key_that_means_nothing_is_refused() {
     }
     assert!(refused("ec = \"8+2\"\nrepair_time = \"1d\"").contains("the number of disks is missing"));
     assert!(refused("disks_per_server = 10\nec = \"0+2\"\nrepair_time = \"1d\"").contains("no code"));
+    let sets = "servers = 12\nrepair_time = \"1d\"\nlayout = \"scattered\"\nscatter_width = ";
+    assert!(refused(&format!("{sets}1")).contains("`scatter_width` is 1"));
+    assert!(refused(&format!("{sets}12")).contains("`scatter_width` is 12"));
+    assert!(refused(&format!("{sets}4\nreplicas = 1")).contains("sets of one server"));
+    let deep = "disks_per_server = 20\nec = \"8+7\"\nlayout = \"pool\"\nrepair_time = \"1d\"";
+    assert!(refused(deep).contains("survive 7 failures are not modelled"));
     let many = "servers = 30000\nlayout = \"groups\"\ngroups = 10\nrepair_time = \"1d\"";
     assert!(refused(many).contains("at most 20000 are simulated together"));
 }
