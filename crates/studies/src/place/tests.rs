@@ -26,11 +26,16 @@ fn value(outcome: &Outcome, measure: &str) -> f64 {
     outcome.measures[measure].value().unwrap_or_else(|| panic!("{measure} is missing"))
 }
 
+/// The line that sets so many virtual nodes, where an algorithm has them.
+fn vnodes(algorithm: Algorithm, count: u32) -> String {
+    if algorithm.has_virtual_nodes() { format!("\nvnodes = {count}") } else { String::new() }
+}
+
 #[test]
 fn every_algorithm_places_objects_and_groups() {
     for algorithm in Algorithm::ALL {
         for items in ["keys = 3000", "groups = 500"] {
-            let text = format!("algorithm = \"{}\"\nservers = 18\n{items}\nvnodes = 16", algorithm.name());
+            let text = format!("algorithm = \"{}\"\nservers = 18\n{items}{}", algorithm.name(), vnodes(algorithm, 16));
             let outcome = run(&text, 0);
             assert_eq!(outcome, run(&text, 0), "{text}");
             assert_ne!(outcome.series, run(&text, 1).series, "{text}: replicates differ");
@@ -50,7 +55,8 @@ fn every_algorithm_places_objects_and_groups() {
 fn what_leaves_moves_once() {
     use towtank_placement::algorithms::guarantees::Movement;
     for algorithm in Algorithm::ALL {
-        let text = format!("algorithm = \"{}\"\nservers = 18\nkeys = 2000\nvnodes = 16", algorithm.name());
+        let text =
+            format!("algorithm = \"{}\"\nservers = 18\nkeys = 2000{}", algorithm.name(), vnodes(algorithm, 16));
         let outcome = run(&text, 0);
         let moved = value(&outcome, "moved_fraction") * 6000.0;
         let lost = value(&outcome, "failure_lost");
@@ -259,7 +265,10 @@ fn shares_by_weight_have_their_exact_expectation() {
 /// the minimum.
 #[test]
 fn one_placement_is_named_only_where_it_differs_from_the_others() {
-    let of = |algorithm: &str| format!("algorithm = \"{algorithm}\"\nservers = 16\nkeys = 3000\nvnodes = 4");
+    let of = |name: &str| {
+        let vnodes = vnodes(Algorithm::named(name).unwrap(), 4);
+        format!("algorithm = \"{name}\"\nservers = 16\nkeys = 3000{vnodes}")
+    };
     let [crush, modulo, rendezvous, ring] = ["crush-straw2", "static-modulo", "rendezvous", "ring"].map(of);
     let tied = presented(&[&crush, &modulo, &rendezvous], 5).answer.prose();
     let begin = "No placement is found to be more even than the others (tied, since their differences are within chance)";

@@ -24,6 +24,10 @@ pub struct Setting {
     pub reservations: Option<u32>,
     /// Whether what failed was replaced in place, so that all servers count.
     pub in_place: bool,
+    /// Whether disks replaced the failed ones after a rebuild to spares.
+    pub rebalances: bool,
+    /// Whether the disks of a single server are told apart.
+    pub by_disk: bool,
     /// What each device held before any failure, where it is known.
     pub held: Option<Held>,
 }
@@ -86,6 +90,7 @@ impl Replicate {
             resources,
             tried,
             is_gone: &is_gone,
+            by_disk: setting.by_disk,
         })
     }
 }
