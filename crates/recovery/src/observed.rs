@@ -36,8 +36,8 @@ pub struct Parts<'a> {
     pub tried: &'a [Tried],
     /// Whether nothing is left of a server.
     pub is_gone: &'a dyn Fn(u32) -> bool,
-    /// Whether the disks of a single server are told apart.
-    pub by_disk: bool,
+    /// The disks that are told apart, where one server has all of them.
+    pub told_apart: Option<&'a dyn Fn(DeviceId) -> bool>,
 }
 
 /// The results of one replicate that are presented.
@@ -236,7 +236,7 @@ impl Observed {
             tried: tried.to_vec(),
             resources: resources.to_vec(),
             servers,
-            disks: if parts.by_disk { parts.disks() } else { Vec::new() },
+            disks: parts.told_apart.map_or_else(Vec::new, |listed| parts.disks(listed)),
             traffic: matrix.and_then(|matrix| Traffic::of(matrix, hardware, is_gone)),
             progress: recovered.progress.iter().map(|(at, bytes)| (at.as_secs_f64(), *bytes)).collect(),
             rebuilt: recovered.bytes,
@@ -251,12 +251,11 @@ impl Observed {
 }
 
 impl Parts<'_> {
-    /// The work of each disk that did not fail.
-    fn disks(&self) -> Vec<DiskSeen> {
+    /// The work of each of these disks.
+    fn disks(&self, listed: &dyn Fn(DeviceId) -> bool) -> Vec<DiskSeen> {
         let Parts { hardware, recovered, .. } = *self;
         let span = transfer(recovered).map_or(0.0, SimSpan::as_secs_f64);
-        let failed = |disk: &DeviceId| self.struck.iter().any(|struck| struck.devices.contains(disk));
-        let disks = (0..hardware.devices()).map(DeviceId).filter(|disk| !failed(disk));
+        let disks = (0..hardware.devices()).map(DeviceId).filter(|disk| listed(*disk));
         let seen = |disk: DeviceId| {
             let (busy, read, written) = recovered.disks[disk.index()];
             let busy = if span > 0.0 { busy.as_secs_f64() / span } else { 0.0 };

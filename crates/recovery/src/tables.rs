@@ -36,7 +36,10 @@ pub fn disks(slowest: &Slowest<'_, '_>) -> Option<Table> {
     let mut columns = vec![Column::text("disk")];
     columns.extend(["read", "written"].map(|name| Column::number(name, "bytes")));
     columns.push(Column::number("busy", "fraction"));
-    let about = format!("Disks that did not fail{}. Busy is a share of the transfer time.", slowest.which());
+    let about = format!(
+        "Disks but those that failed and were not replaced in place{}. Busy is a share of the transfer time.",
+        slowest.which()
+    );
     let mut table = Table::new("disks", "Results of each disk", columns).about(&about);
     for disk in seen {
         table.push(vec![disk.disk.as_str().into(), disk.read.into(), disk.written.into(), disk.busy.into()]);

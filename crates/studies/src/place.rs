@@ -82,7 +82,8 @@ impl Question for Place {
 
     /// Without the keys that have no meaning here, which are refused where they are given.
     fn resolved(ready: &Scenario) -> serde_json::Value {
-        let mut value = serde_json::to_value(ready).expect("a scenario came out of text and goes back into it");
+        let mut value =
+            serde_json::to_value(ready).expect("a scenario came out of text and goes back into it");
         if let Some(table) = value.as_object_mut() {
             ready.unused().into_iter().for_each(|key| _ = table.remove(key));
         }

@@ -163,7 +163,8 @@ impl Scenario {
         }
         let positions = f64::from(self.servers) * f64::from(self.vnodes()) * self.heavy_weight.max(1.0);
         if self.algorithm.has_virtual_nodes() && positions > POSITIONS_MAX as f64 {
-            let message = format!("`vnodes` is {}, which makes up to {positions:.0} positions", self.vnodes());
+            let message =
+                format!("`vnodes` is {}, which makes up to {positions:.0} positions", self.vnodes());
             problems.refuse(draft, "vnodes", message, format!("at most {POSITIONS_MAX} fit; use fewer"));
         }
         if let Some(members) = self.algorithm.members()

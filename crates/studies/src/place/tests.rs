@@ -35,7 +35,11 @@ fn vnodes(algorithm: Algorithm, count: u32) -> String {
 fn every_algorithm_places_objects_and_groups() {
     for algorithm in Algorithm::ALL {
         for items in ["keys = 3000", "groups = 500"] {
-            let text = format!("algorithm = \"{}\"\nservers = 18\n{items}{}", algorithm.name(), vnodes(algorithm, 16));
+            let text = format!(
+                "algorithm = \"{}\"\nservers = 18\n{items}{}",
+                algorithm.name(),
+                vnodes(algorithm, 16)
+            );
             let outcome = run(&text, 0);
             assert_eq!(outcome, run(&text, 0), "{text}");
             assert_ne!(outcome.series, run(&text, 1).series, "{text}: replicates differ");
@@ -55,8 +59,11 @@ fn every_algorithm_places_objects_and_groups() {
 fn what_leaves_moves_once() {
     use towtank_placement::algorithms::guarantees::Movement;
     for algorithm in Algorithm::ALL {
-        let text =
-            format!("algorithm = \"{}\"\nservers = 18\nkeys = 2000{}", algorithm.name(), vnodes(algorithm, 16));
+        let text = format!(
+            "algorithm = \"{}\"\nservers = 18\nkeys = 2000{}",
+            algorithm.name(),
+            vnodes(algorithm, 16)
+        );
         let outcome = run(&text, 0);
         let moved = value(&outcome, "moved_fraction") * 6000.0;
         let lost = value(&outcome, "failure_lost");

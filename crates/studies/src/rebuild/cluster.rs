@@ -47,7 +47,11 @@ pub fn machines(scenario: &Settled, rings: Option<&Rings>, new: u32) -> Hardware
 fn names(disks: u32, new: u32) -> Names {
     let old = (0..disks).map(|disk| format!("disk {disk}"));
     let new = (1..=new).map(|at| format!("new disk {at}"));
-    Names { servers: vec!["server 0".to_owned()], disks: old.chain(new).collect(), racks: vec!["rack 0".to_owned()] }
+    Names {
+        servers: vec!["server 0".to_owned()],
+        disks: old.chain(new).collect(),
+        racks: vec!["rack 0".to_owned()],
+    }
 }
 
 /// The limits on concurrent work.

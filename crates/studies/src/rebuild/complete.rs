@@ -196,7 +196,7 @@ impl Scenario {
             Domain::Rack => (self.racks, "racks"),
             Domain::Disk => (self.disks_per_server, "disks"),
         };
-        if redundancy.width > domains {
+        if redundancy.width > domains && (self.servers > 1 || self.is_chassis()) {
             let (key, what) = if self.ec.is_some() { ("ec", "shards") } else { ("replicas", "copies") };
             let message =
                 format!("{} {what} are required, but there are {domains} {names}", redundancy.width);
@@ -222,7 +222,8 @@ impl Scenario {
         if draft.says("vnodes") && self.ring.is_none() && !self.placement.has_virtual_nodes() {
             let message =
                 format!("`vnodes` are those of a ring, but `placement` is `{}`", self.placement.name());
-            let hint = "leave it out, or set placement = \"ring\" or \"multiring\"; crush-vring always has 1,024";
+            let hint =
+                "leave it out, or set placement = \"ring\" or \"multiring\"; crush-vring always has 1,024";
             problems.refuse(draft, "vnodes", message, hint);
         }
     }

@@ -282,13 +282,15 @@ fn replicate(
     let failed = |device| !in_place && struck.iter().any(|struck| struck.devices.contains(&device));
     let survivors =
         (0..hardware.servers()).filter(|&server| !hardware.devices_of(server).all(failed)).count() as u32;
-    let capacity = complete.scenario.disk_capacity;
+    // What is in use on the disks of an array, of the room that is not for spares, is not what fills up.
+    let capacity = complete.scenario.disk_capacity.filter(|_| complete.scenario.array.is_none());
     let setting = Setting {
         survivors,
         capacity: capacity.map(|capacity| vec![capacity.get(); hardware.devices() as usize]),
         reservations: complete.scenario.settings.reservations(),
         in_place,
         rebalances: complete.scenario.rebalances(),
+        of_arrays: complete.scenario.array.is_some(),
         by_disk: complete.scenario.is_chassis(),
         held: affected.held.clone(),
     };

@@ -46,6 +46,7 @@ pub fn lacks(settled: &Settled, measure: &str) -> Option<&'static str> {
         "uplink_busy_max" if settled.settings.uplink.is_none() => {
             Some("uplinks are not limited: `uplink` is not set")
         }
+        "max_device_fill" if settled.array.is_some() => Some(NOT_FILLED),
         "max_device_fill" if settled.ring.is_none() && settled.disk_capacity.is_none() => {
             Some("the capacity of the disks is not known: `disk_capacity` is not set")
         }
@@ -59,6 +60,7 @@ pub fn lacks(settled: &Settled, measure: &str) -> Option<&'static str> {
     }
 }
 
+const NOT_FILLED: &str = "an array is rebuilt to spares, which have their room";
 const NOT_REBALANCED: &str = "no disks replace failed ones after a rebuild to spares";
 const NOT_IN_PLACE: &str = "nothing is replaced or comes back";
 const NOOUT: &str = "`noout` is set";
@@ -127,14 +129,17 @@ fn of_disks() -> Vec<Row> {
                 false => disks.sum::<u64>() as f64 / seen.observed.disks.len().max(1) as f64,
             })
         };
-        Row::new(name, "bytes", about, value)
-            .titled(title)
-            .only_where(|seen| seen.replicate.setting.by_disk)
+        Row::new(name, "bytes", about, value).titled(title).only_where(|seen| seen.replicate.setting.by_disk)
     };
     let (read, written): (Bytes, Bytes) = (|disk| disk.read, |disk| disk.written);
     vec![
         of("disk_read_bytes_max", "most bytes read by one disk", "Most bytes read by a disk", (read, true)),
-        of("disk_read_bytes_mean", "the same, mean of all disks that did not fail", "Bytes read by a disk", (read, false)),
+        of(
+            "disk_read_bytes_mean",
+            "the same, mean of all disks but those that failed for good",
+            "Bytes read by a disk",
+            (read, false),
+        ),
         of(
             "disk_written_bytes_max",
             "most bytes written to one disk",
@@ -143,7 +148,7 @@ fn of_disks() -> Vec<Row> {
         ),
         of(
             "disk_written_bytes_mean",
-            "the same, mean of all disks that did not fail",
+            "the same, mean of all disks but those that failed for good",
             "Bytes written to a disk",
             (written, false),
         ),
@@ -269,7 +274,12 @@ impl Seen {
 
     fn fill(&self) -> Value {
         let capacity = self.replicate.setting.capacity.as_ref();
-        let capacity = capacity.ok_or_else(|| "the capacity of the disks is not known".to_owned())?;
+        let why = if self.replicate.setting.of_arrays {
+            NOT_FILLED
+        } else {
+            "the capacity of the disks is not known"
+        };
+        let capacity = capacity.ok_or_else(|| why.to_owned())?;
         let fills =
             self.recovered().fill.iter().zip(capacity).map(|(used, size)| *used as f64 / *size as f64);
         Ok(fills.fold(0.0, f64::max))

@@ -26,6 +26,8 @@ pub struct Setting {
     pub in_place: bool,
     /// Whether disks replaced the failed ones after a rebuild to spares.
     pub rebalances: bool,
+    /// Whether disks form arrays.
+    pub of_arrays: bool,
     /// Whether the disks of a single server are told apart.
     pub by_disk: bool,
     /// What each device held before any failure, where it is known.
@@ -80,6 +82,7 @@ impl Replicate {
         let Replicate { hardware, affected, struck, recovered, setting, resources, tried } = self;
         let failed = |device| struck.iter().any(|struck| struck.devices.contains(&device));
         let is_gone = |server: u32| !setting.in_place && hardware.devices_of(server).all(failed);
+        let works = |disk| setting.in_place || !failed(disk);
         Observed::of(&Parts {
             hardware,
             affected,
@@ -90,7 +93,7 @@ impl Replicate {
             resources,
             tried,
             is_gone: &is_gone,
-            by_disk: setting.by_disk,
+            told_apart: setting.by_disk.then_some(&works),
         })
     }
 }
