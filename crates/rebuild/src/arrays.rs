@@ -37,6 +37,16 @@ pub enum Form {
     Draid,
 }
 
+/// Which parts of a stripe a rebuild reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reads {
+    /// As many as it needs: k of k+m.
+    Needed,
+    /// All that are left, as a sequential resilver of OpenZFS does.
+    All,
+}
+
 /// The arrays of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrays {

@@ -66,6 +66,7 @@ const FLAGS: &[Flag] = &[
     flag("failure-domain", "failure_domain"),
     flag("array", "array"),
     flag("spares", "spares"),
+    flag("reads", "reads"),
     flag("replicas", "replicas"),
     flag("ec", "ec"),
     flag("fail", "fail"),

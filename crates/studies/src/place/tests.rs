@@ -26,6 +26,9 @@ fn value(outcome: &Outcome, measure: &str) -> f64 {
     outcome.measures[measure].value().unwrap_or_else(|| panic!("{measure} is missing"))
 }
 
+/// Weights mean nothing to these but whether a server is in. The report says so.
+const IGNORED: [(&str, &str); 0] = [];
+
 /// The line that sets so many virtual nodes, where an algorithm has them.
 fn vnodes(algorithm: Algorithm, count: u32) -> String {
     if algorithm.has_virtual_nodes() { format!("\nvnodes = {count}") } else { String::new() }
@@ -51,6 +54,48 @@ fn every_algorithm_places_objects_and_groups() {
             assert_eq!(rebuilt as f64, value(&outcome, "failure_lost"), "{text}: every lost copy is rebuilt");
         }
     }
+}
+
+/// Keys of algorithms: each is refused by an algorithm, or changes what happens there.
+#[test]
+fn no_algorithm_ignores_a_key() {
+    let keys = [
+        ("vnodes", ["keys = 2000\nvnodes = 4", "keys = 2000\nvnodes = 32"]),
+        ("slots", ["keys = 2000\nslots = 101", "keys = 2000\nslots = 211"]),
+        ("keys", ["keys = 2000", "keys = 2001"]),
+        ("keys", ["groups = 300\nkeys = 2000", "groups = 300\nkeys = 2001"]),
+        ("groups", ["groups = 300", "groups = 301"]),
+        ("replicas", ["keys = 2000\nreplicas = 2", "keys = 2000\nreplicas = 3"]),
+        (
+            "heavy_weight",
+            [
+                "keys = 2000\nheavy_servers = 3\nheavy_weight = 2.0",
+                "keys = 2000\nheavy_servers = 3\nheavy_weight = 9.0",
+            ],
+        ),
+        ("heavy_weight", ["keys = 2000\nheavy_weight = 2.0", "keys = 2000\nheavy_weight = 9.0"]),
+    ];
+    let mut ignored = Vec::new();
+    for algorithm in Algorithm::ALL {
+        for (key, lines) in &keys {
+            let seen = lines.each_ref().map(|lines| {
+                let text = format!("algorithm = \"{}\"\nservers = 18\n{lines}", algorithm.name());
+                match check(&text) {
+                    Ok(_) => Ok(run(&text, 0).series),
+                    Err(problems) => Err(format!("{problems:?}")),
+                }
+            });
+            match &seen {
+                [Ok(one), Ok(other)] if one == other => ignored.push((algorithm.name(), *key)),
+                [Ok(_), Ok(_)] => {}
+                [Err(one), Err(other)] => {
+                    assert!(one.contains(key) && other.contains(key), "{}: {one}", algorithm.name());
+                }
+                _ => panic!("{} takes one value of `{key}` and refuses another", algorithm.name()),
+            }
+        }
+    }
+    assert_eq!(ignored, IGNORED, "these know no weights: all servers that are in are equal");
 }
 
 /// At least one move for each copy that the last server held, and exactly that where the algorithm guarantees

@@ -5,7 +5,7 @@
 //! rows, what is in use. Both are cut into rows, which take the places of objects, so that a population means
 //! nothing to them.
 
-use towtank_rebuild::arrays::{Arrays, Form};
+use towtank_rebuild::arrays::{Arrays, Form, Reads};
 use towtank_rebuild::failures::{Failing, Failure};
 use towtank_rebuild::ledger::Source;
 use towtank_rebuild::placing::Domain;
@@ -26,8 +26,8 @@ const STRIPES_MAX: u64 = 1 << 19;
 /// The most parity of a stripe: that of RAID-6, and of `draid3`.
 const PARITY_MAX: [u32; 2] = [2, 3];
 
-/// Rows that each disk leads at once: an array is rebuilt by one process, not by each disk for itself. So many
-/// keep the busiest disk of 50 at work for all but a thousandth of the time; with 8 it rests for 2 %.
+/// Rows that each disk leads at once: an array is rebuilt by one process, not by each disk for itself. With so
+/// many the busiest disk of 50 works for more than 98 % of the time, with 8 for less.
 const ROWS_AT_ONCE: u32 = 32;
 
 /// Keys that say how objects are placed and grouped.
@@ -97,6 +97,8 @@ impl Scenario {
             ..PopulationSpec::default()
         };
         self.keys.machines.seeks = Some(Seeks::None);
+        let reads = if arrays.form == Form::Draid { Reads::All } else { Reads::Needed };
+        self.reads.get_or_insert(reads);
         let pacing = &mut self.keys.pacing;
         if arrays.form == Form::Draid {
             // Else some disks lead a few rows more than others, and are the last to be done.
@@ -132,6 +134,11 @@ impl Scenario {
             let message = "`spares` are those of an array, but `array` is left out";
             let hint = "set array = \"raid\" or \"draid\"; without one, all disks take what was lost";
             problems.refuse(draft, "spares", message, hint);
+        }
+        if self.array.is_none() && draft.says("reads") {
+            let message = "`reads` is about the stripes of an array, but `array` is left out";
+            let hint = "leave it out: of objects as many shards are read as are needed";
+            problems.refuse(draft, "reads", message, hint);
         }
         match (self.servers, self.is_chassis()) {
             (1, true) => {}

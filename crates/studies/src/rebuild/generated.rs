@@ -14,7 +14,7 @@ use super::settled::{Amount, Settled};
 use super::units::{self, Budget, Ran};
 use towtank_placement::algorithms::Algorithm;
 use towtank_rebuild::affected::{Affected, Held};
-use towtank_rebuild::arrays::ArrayPlaces;
+use towtank_rebuild::arrays::{ArrayPlaces, Reads};
 use towtank_rebuild::failures::{Failing, Failure, Struck, strike};
 use towtank_rebuild::hardware::Hardware;
 use towtank_rebuild::ledger::{LEADS_MOST, Rules, ToEach, Writes};
@@ -132,6 +132,7 @@ impl Staged {
             rules: Rules {
                 source: settings.source,
                 gather: settings.gather,
+                reads_all: scenario.reads == Some(Reads::All),
                 order: settings.order,
                 ties: settings.is_serial().then_some(context.seed),
                 seed: context.seed,

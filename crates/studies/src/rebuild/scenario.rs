@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use towtank_placement::algorithms::Algorithm;
-use towtank_rebuild::arrays::Form;
+use towtank_rebuild::arrays::{Form, Reads};
 use towtank_rebuild::placing::{Domain, LostSet};
 use towtank_recovery::keys::{Exports, Keys};
 use towtank_study::Texts;
@@ -87,6 +87,10 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 100))]
     pub spares: Option<u32>,
+    /// Which parts of a stripe the rebuild of an array reads. Left out: `needed` for `raid`, and `all` for
+    /// `draid`, as in OpenZFS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reads: Option<Reads>,
     /// Number of copies of an object.
     #[serde(default = "three")]
     #[schemars(range(min = 1, max = 16))]
