@@ -2,8 +2,9 @@
 //!
 //! - *RAID*: the disks but the spares form disjoint arrays of k+m disks, and every stripe of an array lies on
 //!   all of its disks. A spare takes the place of a disk that is given up, in the order of the failures; a
-//!   spare that fails in use is replaced by the next one. The places of data and parity rotate. So each survivor
-//!   is left out of one turn of k+m, where k of them are read, and the one before the lost place of two.
+//!   spare that fails in use is replaced by the next one. The places of data and parity rotate. So each
+//!   survivor is left out of one turn of k+m, where k of them are read, and the one before the lost place of
+//!   two.
 //! - *dRAID*, as OpenZFS lays it out (the comment at the head of `module/zfs/vdev_draid.c` and
 //!   `vdev_draid_get_perm`): groups of k+m places follow each other over all places but the last ones, which
 //!   are the spares. A slice has as many groups as fill whole rows. Each slice maps places to disks by

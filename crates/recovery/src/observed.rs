@@ -36,8 +36,6 @@ pub struct Parts<'a> {
     pub tried: &'a [Tried],
     /// Whether nothing is left of a server.
     pub is_gone: &'a dyn Fn(u32) -> bool,
-    /// The disks that are told apart, where one server has all of them.
-    pub told_apart: Option<&'a dyn Fn(DeviceId) -> bool>,
 }
 
 /// The results of one replicate that are presented.
@@ -236,7 +234,7 @@ impl Observed {
             tried: tried.to_vec(),
             resources: resources.to_vec(),
             servers,
-            disks: parts.told_apart.map_or_else(Vec::new, |listed| parts.disks(listed)),
+            disks: Vec::new(),
             traffic: matrix.and_then(|matrix| Traffic::of(matrix, hardware, is_gone)),
             progress: recovered.progress.iter().map(|(at, bytes)| (at.as_secs_f64(), *bytes)).collect(),
             rebuilt: recovered.bytes,
@@ -247,6 +245,14 @@ impl Observed {
             asked: affected.asked,
             grouped: affected.grouped,
         }
+    }
+}
+
+impl Observed {
+    /// The same with these disks, where one server has all of them.
+    #[must_use]
+    pub fn with_disks(self, parts: &Parts<'_>, listed: &dyn Fn(DeviceId) -> bool) -> Observed {
+        Observed { disks: parts.disks(listed), ..self }
     }
 }
 

@@ -29,7 +29,7 @@ pub fn resources(points: &[Runs<'_>]) -> Table {
     table
 }
 
-/// The disks of one server in the slowest replicate; none where disks are not told apart.
+/// The disks of one server in the slowest replicate; none where disks are not listed.
 #[must_use]
 pub fn disks(slowest: &Slowest<'_, '_>) -> Option<Table> {
     let seen = &slowest.seen.disks;

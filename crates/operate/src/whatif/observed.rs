@@ -358,7 +358,6 @@ fn work(
         resources,
         tried,
         is_gone: &is_gone,
-        told_apart: None,
     });
     let start = ready.start.as_secs_f64();
     work.progress.iter_mut().chain(&mut work.below).for_each(|step| step.0 += start);

@@ -124,12 +124,8 @@ impl Scenario {
     pub fn checked(mut self, draft: &Draft) -> Result<Scenario, Problems> {
         let mut problems = Problems::new();
         self.check_unused(draft, &mut problems);
-        if self.algorithm.has_virtual_nodes() {
-            self.vnodes = Some(self.vnodes());
-        }
-        if self.algorithm == Algorithm::Maglev {
-            self.slots = Some(self.slots());
-        }
+        self.vnodes = self.algorithm.has_virtual_nodes().then(|| self.vnodes());
+        self.slots = (self.algorithm == Algorithm::Maglev).then(|| self.slots());
         if self.heavy_servers > self.servers {
             let message = format!(
                 "`heavy_servers` is {}, but there are only {} servers",

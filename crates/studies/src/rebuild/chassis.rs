@@ -19,15 +19,16 @@ use super::complete::code;
 use super::population::{Distribution, LayoutName, PopulationSpec};
 use super::scenario::{Preset, Scenario};
 
-/// The height of a row: what a dRAID of OpenZFS writes to a disk before its next one (`VDEV_DRAID_ROWHEIGHT`).
+/// The height of a row: what a dRAID of OpenZFS writes to a disk before its next one
+/// (`VDEV_DRAID_ROWHEIGHT`).
 const ROW: u64 = 16 << 20;
 /// Larger arrays have taller rows, so that they have no more stripes than this: a choice.
 const STRIPES_MAX: u64 = 1 << 19;
 /// The most parity of a stripe: that of RAID-6, and of `draid3`.
 const PARITY_MAX: [u32; 2] = [2, 3];
 
-/// Rows that each disk leads at once: an array is rebuilt by one process, not by each disk for itself. With so
-/// many the busiest disk of 50 works for more than 98 % of the time, with 8 for less.
+/// Rows that each disk leads at once: an array is rebuilt by one process, not by each disk for itself. With
+/// so many the busiest disk of 50 works for more than 98 % of the time, with 8 for less.
 const ROWS_AT_ONCE: u32 = 32;
 
 /// Keys that say how objects are placed and grouped.

@@ -38,7 +38,7 @@ pub fn lacks(settled: &Settled, measure: &str) -> Option<&'static str> {
         "time_to_new_ring_s" if settled.ring_after.is_none() => Some("`ring_after` is not set"),
         "time_to_rebalanced_s" if !settled.rebalances() => Some(NOT_REBALANCED),
         name if name.starts_with("disk_read_bytes") || name.starts_with("disk_written_bytes") => {
-            (!settled.is_chassis()).then_some("disks are told apart where one server has all of them")
+            (!settled.is_chassis()).then_some("disks are listed where one server has all of them")
         }
         "in_place_s" if !in_place => Some(NOT_IN_PLACE),
         "down_out_s" if settled.settings.noout => Some(NOOUT),

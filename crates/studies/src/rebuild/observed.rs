@@ -28,7 +28,7 @@ pub struct Setting {
     pub rebalances: bool,
     /// Whether disks form arrays.
     pub of_arrays: bool,
-    /// Whether the disks of a single server are told apart.
+    /// Whether the disks of a single server are listed.
     pub by_disk: bool,
     /// What each device held before any failure, where it is known.
     pub held: Option<Held>,
@@ -83,7 +83,7 @@ impl Replicate {
         let failed = |device| struck.iter().any(|struck| struck.devices.contains(&device));
         let is_gone = |server: u32| !setting.in_place && hardware.devices_of(server).all(failed);
         let works = |disk| setting.in_place || !failed(disk);
-        Observed::of(&Parts {
+        let parts = Parts {
             hardware,
             affected,
             struck,
@@ -93,8 +93,9 @@ impl Replicate {
             resources,
             tried,
             is_gone: &is_gone,
-            told_apart: setting.by_disk.then_some(&works),
-        })
+        };
+        let observed = Observed::of(&parts);
+        if setting.by_disk { observed.with_disks(&parts, &works) } else { observed }
     }
 }
 

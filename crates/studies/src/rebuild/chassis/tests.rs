@@ -73,8 +73,8 @@ fn a_raid_that_reads_slowly_takes_as_long_as_its_survivors_read() {
     assert_eq!(value(&found, "disk_written_bytes_max"), 16.0 * GIB);
 }
 
-/// A dRAID: each survivor has 1/(n - 1) of the work, as many reads as parts are left and a write for each part
-/// that is lost.
+/// A dRAID: each survivor has 1/(n - 1) of the work, as many reads as parts are left and a write for each
+/// part that is lost.
 #[test]
 fn a_draid_shares_the_work_among_all_survivors() {
     let text = format!(
@@ -193,9 +193,9 @@ fn disks_of_one_server_are_servers_of_one_disk_without_a_network() {
     }
 }
 
-/// "When performing a sequential resilver to a distributed hot spare the performance scales with the number of
-/// disks divided by the stripe width (D+P)", says the documentation of dRAID. Where disks read as fast as they
-/// write, that is n - 1 over k+m if all parts are read; if only k are, it is not.
+/// "When performing a sequential resilver to a distributed hot spare the performance scales with the number
+/// of disks divided by the stripe width (D+P)", says the documentation of dRAID. Where disks read as fast as
+/// they write, that is n - 1 over k+m if all parts are read; if only k are, it is not.
 #[test]
 fn a_draid_scales_as_its_documentation_says() {
     let time = |(disks, data): (u32, u32), reads: &str| {
@@ -208,8 +208,8 @@ fn a_draid_scales_as_its_documentation_says() {
         let each = outcome(&text, 1);
         value(&each, "transfer_s") / value(&each, "bytes_rebuilt")
     };
-    // So many rows that most permutations are in use: with a tenth of them, the busiest of 48 disks has a third
-    // more to do than the mean.
+    // So many rows that most permutations are in use: with a tenth of them, the busiest of 48 disks has a
+    // third more to do than the mean.
     let follows = |reads: &str| {
         let base = time((24, 4), reads);
         [(24, 16), (48, 4), (12, 4), (36, 8)].into_iter().all(|(disks, data)| {
