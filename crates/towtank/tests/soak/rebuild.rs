@@ -157,7 +157,8 @@ fn chassis(draws: Draw<'_>) -> String {
             line(&mut text, "groups", &(1 + draws(64)).to_string());
         }
     }
-    let words = (0..1 + draws(3)).map(|_| format!("\"disk={}{}\"", draws(disks), moment(draws)));
+    let (first, count) = (draws(disks), 1 + draws(3));
+    let words = (0..count).map(|at| format!("\"disk={}{}\"", (first + 2 * at) % disks, moment(draws)));
     let words: Vec<String> = words.collect();
     line(&mut text, "fail", &format!("[{}]", words.join(", ")));
     if draws(2) == 0 {
@@ -449,7 +450,8 @@ pub fn laws(outcome: &towtank_report::Outcome) -> Result<(), String> {
         }
     }
     if let (Some(all), Some(transfer)) = (value("time_to_full_redundancy_s"), value("transfer_s")) {
-        at_most("transfer_s", all)?;
+        // Disks that replace failed ones take back their data after all is safe.
+        at_most("transfer_s", value("time_to_rebalanced_s").unwrap_or(all))?;
         at_most("time_to_two_copies_s", all)?;
         if all == 0.0 && transfer > 0.0 {
             return Err("all is safe at once, but something was transferred".to_owned());
