@@ -168,6 +168,25 @@ fn two_failures_at_once_take_both_spares() {
     assert!((0.2..0.6).contains(&(bare / full)), "{bare} of {full} s with stripes that have no parity left");
 }
 
+/// What has no spare stays as it is, and there is no time until all is back.
+#[test]
+fn more_failures_than_spares_leave_stripes_without_a_target() {
+    for array in ["draid\"\nper_server = \"120GiB", "raid\"\ndisk_capacity = \"10GiB"] {
+        let fails = |spares: u32| {
+            let text = format!(
+                "{}array = \"{array}\"\nec = \"3+2\"\nspares = {spares}\nfail = [\"disk=1\", \"disk=2\"]",
+                CHASSIS.replace("12", &(10 + spares).to_string())
+            );
+            outcome(&text, 1)
+        };
+        let (short, enough) = (fails(1), fails(2));
+        assert!(value(&short, "stuck_objects") > 0.0, "{array}");
+        assert_eq!(value(&short, "lost_objects"), 0.0, "{array}");
+        assert!(short.measures["time_to_full_redundancy_s"].value().is_none(), "{array}");
+        assert_eq!(value(&enough, "stuck_objects"), 0.0, "{array}");
+    }
+}
+
 /// One chassis is as many servers of one disk, if their network takes no time.
 #[test]
 fn disks_of_one_server_are_servers_of_one_disk_without_a_network() {
