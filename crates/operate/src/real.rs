@@ -332,6 +332,7 @@ impl Ready {
             rules: Rules {
                 source: settings.source,
                 gather: settings.gather,
+                reads_all: false,
                 order: settings.order,
                 ties: Some(context.seed),
                 seed: context.seed,

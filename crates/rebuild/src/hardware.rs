@@ -164,6 +164,23 @@ impl Hardware {
         }
     }
 
+    /// The same disks, each as the only one of a server of its own, in one rack: the cluster that a placement
+    /// over disks sees.
+    #[must_use]
+    pub(crate) fn with_disks_apart(&self) -> Hardware {
+        let devices = self.devices();
+        Hardware {
+            server_of: (0..devices).collect(),
+            devices_of: (0..devices).map(|device| (device, device + 1)).collect(),
+            single: true,
+            rack_of: vec![0; devices as usize],
+            racks: 1,
+            uplinks: None,
+            names: None,
+            ..self.clone()
+        }
+    }
+
     /// The same machines with disks that take half the time for every operation.
     #[must_use]
     pub fn faster_disks(&self) -> Hardware {

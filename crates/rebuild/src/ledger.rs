@@ -69,6 +69,8 @@ pub struct Rules {
     pub source: Source,
     /// Where shards are gathered.
     pub gather: Gather,
+    /// Whether all shards that are left are read, not only as many as are needed.
+    pub reads_all: bool,
     /// Which objects or groups a driver rebuilds first.
     pub order: Order,
     /// What decides among groups of equal rank: chance, drawn from this seed; none if it is their numbers.

@@ -7,7 +7,7 @@
 //! - [`failures`]: what stops, and when; [`flags`]: what flags of the cluster keep from happening;
 //! - [`search`]: which objects or groups the failures touch ([`affected`]), and where these belong afterwards
 //!   ([`homes`]: by a CRUSH map in [`map_places`], by servers in [`server_places`], by a ring of Swift in
-//!   [`ring_places`], drawn in [`shares`]);
+//!   [`ring_places`], by the disks of arrays in [`arrays`], drawn in [`shares`]);
 //! - [`ledger`]: their state while devices fail and rebuilds finish, and the [`plan`] that follows from it;
 //! - [`model`]: transfers over disks, NICs and uplinks, on the kernel;
 //! - [`recovery`]: all phases, from the first failure to the last durable write; [`targets`]: where copies
@@ -19,6 +19,7 @@
 //! [`Simulator`](towtank_kernel::Simulator) that runs the model.
 
 pub mod affected;
+pub mod arrays;
 pub mod bound;
 pub mod failures;
 pub mod flags;

@@ -35,6 +35,8 @@ pub enum Domain {
     Server,
     /// A rack.
     Rack,
+    /// A disk, where one server has all of them.
+    Disk,
 }
 
 /// How lost objects are found.

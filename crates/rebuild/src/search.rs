@@ -56,6 +56,11 @@ impl Search<'_> {
     /// If there is not one entry per device, or a record was found that is not affected.
     pub fn run(&self) -> Result<Option<Affected>, SetupError> {
         assert_eq!(self.failing.len(), self.hardware.devices() as usize, "each device fails or does not");
+        if self.placing.domain == Domain::Disk {
+            // A placement over disks is one over servers of one disk each.
+            let placing = &Placing { domain: Domain::Server, ..*self.placing };
+            return Search { placing, hardware: &self.hardware.with_disks_apart(), ..*self }.run();
+        }
         let found = self.find()?;
         if let Some(affected) = &found {
             affected.assert_whole();

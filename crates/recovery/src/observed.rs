@@ -6,6 +6,7 @@ use towtank_rebuild::affected::{Affected, Held};
 use towtank_rebuild::failures::Struck;
 use towtank_rebuild::hardware::Hardware;
 use towtank_rebuild::model::Latencies;
+use towtank_rebuild::plan::DeviceId;
 use towtank_rebuild::recovery::{Recovered, Waited, Waiting};
 use towtank_report::human;
 use towtank_units::{SimSpan, SimTime};
@@ -60,6 +61,9 @@ pub struct Observed {
     pub resources: Vec<Resource>,
     /// One entry per server.
     pub servers: Vec<ServerSeen>,
+    /// The disks, where one server has all of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disks: Vec<DiskSeen>,
     /// Bytes transferred between servers.
     pub traffic: Option<Traffic>,
     /// Bytes finished over time: seconds and bytes.
@@ -129,6 +133,19 @@ impl ClientsSeen {
         };
         ClientsSeen { kinds: [kind(0), kind(1)] }
     }
+}
+
+/// The work of one disk.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DiskSeen {
+    /// Its name.
+    pub disk: String,
+    /// Bytes that it read.
+    pub read: u64,
+    /// Bytes that it wrote.
+    pub written: u64,
+    /// Share of the transfer time for which it was busy.
+    pub busy: f64,
 }
 
 /// The work of one server.
@@ -217,6 +234,7 @@ impl Observed {
             tried: tried.to_vec(),
             resources: resources.to_vec(),
             servers,
+            disks: Vec::new(),
             traffic: matrix.and_then(|matrix| Traffic::of(matrix, hardware, is_gone)),
             progress: recovered.progress.iter().map(|(at, bytes)| (at.as_secs_f64(), *bytes)).collect(),
             rebuilt: recovered.bytes,
@@ -230,7 +248,28 @@ impl Observed {
     }
 }
 
+impl Observed {
+    /// The same with these disks, where one server has all of them.
+    #[must_use]
+    pub fn with_disks(self, parts: &Parts<'_>, listed: &dyn Fn(DeviceId) -> bool) -> Observed {
+        Observed { disks: parts.disks(listed), ..self }
+    }
+}
+
 impl Parts<'_> {
+    /// The work of each of these disks.
+    fn disks(&self, listed: &dyn Fn(DeviceId) -> bool) -> Vec<DiskSeen> {
+        let Parts { hardware, recovered, .. } = *self;
+        let span = transfer(recovered).map_or(0.0, SimSpan::as_secs_f64);
+        let disks = (0..hardware.devices()).map(DeviceId).filter(|disk| listed(*disk));
+        let seen = |disk: DeviceId| {
+            let (busy, read, written) = recovered.disks[disk.index()];
+            let busy = if span > 0.0 { busy.as_secs_f64() / span } else { 0.0 };
+            DiskSeen { disk: hardware.disk_name(disk), read, written, busy }
+        };
+        disks.map(seen).collect()
+    }
+
     /// The work of one server.
     fn server(&self, server: u32) -> ServerSeen {
         let Parts { hardware, affected, recovered, .. } = *self;

@@ -29,6 +29,24 @@ pub fn resources(points: &[Runs<'_>]) -> Table {
     table
 }
 
+/// The disks of one server in the slowest replicate; none where disks are not listed.
+#[must_use]
+pub fn disks(slowest: &Slowest<'_, '_>) -> Option<Table> {
+    let seen = &slowest.seen.disks;
+    let mut columns = vec![Column::text("disk")];
+    columns.extend(["read", "written"].map(|name| Column::number(name, "bytes")));
+    columns.push(Column::number("busy", "fraction"));
+    let about = format!(
+        "Disks but those that failed and were not replaced in place{}. Busy is a share of the transfer time.",
+        slowest.which()
+    );
+    let mut table = Table::new("disks", "Results of each disk", columns).about(&about);
+    for disk in seen {
+        table.push(vec![disk.disk.as_str().into(), disk.read.into(), disk.written.into(), disk.busy.into()]);
+    }
+    (!seen.is_empty()).then_some(table)
+}
+
 /// The survivors of the slowest replicate.
 #[must_use]
 pub fn servers(slowest: &Slowest<'_, '_>) -> Table {

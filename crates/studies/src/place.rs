@@ -80,6 +80,16 @@ impl Question for Place {
         ready
     }
 
+    /// Without the keys that have no meaning here, which are refused where they are given.
+    fn resolved(ready: &Scenario) -> serde_json::Value {
+        let mut value =
+            serde_json::to_value(ready).expect("a scenario came out of text and goes back into it");
+        if let Some(table) = value.as_object_mut() {
+            ready.unused().into_iter().for_each(|key| _ = table.remove(key));
+        }
+        value
+    }
+
     fn memory(ready: &Scenario) -> Option<Bytes> {
         Some(ready.memory_estimate())
     }

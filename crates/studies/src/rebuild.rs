@@ -8,6 +8,7 @@
 //!   `complete`, `failures`: its checks, and what is known of it before it runs; `cluster`: the machines that
 //!   it describes;
 //! - `generated`: one replicate, from the scenario to its results; `units`: larger units of transfer;
+//! - `chassis`: one server, and arrays of its disks;
 //! - `ring`: machines and partitions from a ring of Swift;
 //! - `of_ceph`: what to run where exports of Ceph are given;
 //! - `observed`, `measures`: the results of a replicate;
@@ -16,6 +17,7 @@
 //! `towtank_recovery` has what it shares with studies of real clusters.
 
 pub mod benchmark;
+mod chassis;
 pub mod cluster;
 pub mod complete;
 pub mod failures;
@@ -62,6 +64,9 @@ const FLAGS: &[Flag] = &[
     flag("groups", "groups"),
     flag("groups-per-server", "groups_per_server"),
     flag("failure-domain", "failure_domain"),
+    flag("array", "array"),
+    flag("spares", "spares"),
+    flag("reads", "reads"),
     flag("replicas", "replicas"),
     flag("ec", "ec"),
     flag("fail", "fail"),

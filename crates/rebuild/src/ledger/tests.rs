@@ -35,6 +35,7 @@ fn rules(source: Source, gather: Gather) -> Rules {
     Rules {
         source,
         gather,
+        reads_all: false,
         order: Order::FewestCopies,
         ties: None,
         seed: Seed(4),

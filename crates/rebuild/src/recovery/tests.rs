@@ -149,6 +149,7 @@ impl Course {
             rules: Rules {
                 source: Source::Primary,
                 gather: Gather::Primary,
+                reads_all: false,
                 order: self.order,
                 ties: None,
                 seed: self.seed,

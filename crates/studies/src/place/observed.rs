@@ -196,9 +196,9 @@ impl Seen {
     pub fn of(scenario: &Scenario, context: &RunContext<'_>) -> Result<Option<Seen>, StudyError> {
         let seed = hashing::scatter(context.seed.0);
         let with = Arrangement {
-            vnodes: scenario.vnodes,
+            vnodes: scenario.vnodes(),
             groups: scenario.groups.unwrap_or(GROUPS_USUAL),
-            slots: scenario.slots,
+            slots: scenario.slots(),
             replicas: scenario.replicas as usize,
             seed: seed as u32,
         };

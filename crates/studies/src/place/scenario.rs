@@ -32,15 +32,15 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 16_777_216))]
     pub groups: Option<u32>,
-    /// Virtual nodes of a server of weight 1, for rings, `xor` and `two_d`.
-    #[serde(default = "vnodes")]
+    /// Virtual nodes of a server of weight 1, for rings, `xor` and `two_d`. Left out: 64.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 65_536))]
-    pub vnodes: u32,
+    pub vnodes: Option<u32>,
     /// Slots of the table of `maglev`, a prime. The change does not alter it: with another number of slots
-    /// nearly everything moves.
-    #[serde(default = "slots")]
+    /// nearly everything moves. Left out: 65537.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 2, max = 16_777_216))]
-    pub slots: u32,
+    pub slots: Option<u32>,
     /// Number of servers, counted from the first, that have the weight `heavy_weight`.
     #[serde(default)]
     pub heavy_servers: u32,
@@ -64,14 +64,8 @@ fn keys() -> u64 {
     100_000
 }
 
-fn vnodes() -> u32 {
-    64
-}
-
-/// The small table of the paper.
-fn slots() -> u32 {
-    Maglev::SLOTS_PUBLISHED
-}
+/// Virtual nodes of a server of weight 1, if none are given.
+const VNODES: u32 = 64;
 
 fn two() -> f64 {
     2.0
@@ -110,7 +104,7 @@ impl Scenario {
         let found = self.items().saturating_mul(copies * copies.saturating_sub(1) / 2).saturating_mul(PAGE);
         let peers = (servers * servers / 16).min(found);
         let (each, more) = self.algorithm.memory();
-        let positions = if self.algorithm.has_virtual_nodes() { u64::from(self.vnodes) } else { 0 };
+        let positions = if self.algorithm.has_virtual_nodes() { u64::from(self.vnodes()) } else { 0 };
         let heavy = f64::from(self.heavy_servers) * (self.heavy_weight - 1.0) + self.servers as f64;
         let nodes = (heavy.max(0.0) * positions as f64) as u64;
         let tables = servers * (SERVER + each) + nodes * more;
@@ -119,7 +113,7 @@ impl Scenario {
         } else {
             0
         };
-        let slots = if self.algorithm == Algorithm::Maglev { u64::from(self.slots) * SLOT } else { 0 };
+        let slots = if self.algorithm == Algorithm::Maglev { u64::from(self.slots()) * SLOT } else { 0 };
         Bytes::new(tables + groups + slots + peers)
     }
 
@@ -127,8 +121,11 @@ impl Scenario {
     ///
     /// # Errors
     /// Each problem with its place in `draft`.
-    pub fn checked(self, draft: &Draft) -> Result<Scenario, Problems> {
+    pub fn checked(mut self, draft: &Draft) -> Result<Scenario, Problems> {
         let mut problems = Problems::new();
+        self.check_unused(draft, &mut problems);
+        self.vnodes = self.algorithm.has_virtual_nodes().then(|| self.vnodes());
+        self.slots = (self.algorithm == Algorithm::Maglev).then(|| self.slots());
         if self.heavy_servers > self.servers {
             let message = format!(
                 "`heavy_servers` is {}, but there are only {} servers",
@@ -160,9 +157,10 @@ impl Scenario {
             };
             problems.refuse(draft, "replicas", message, hint);
         }
-        let positions = f64::from(self.servers) * f64::from(self.vnodes) * self.heavy_weight.max(1.0);
+        let positions = f64::from(self.servers) * f64::from(self.vnodes()) * self.heavy_weight.max(1.0);
         if self.algorithm.has_virtual_nodes() && positions > POSITIONS_MAX as f64 {
-            let message = format!("`vnodes` is {}, which makes up to {positions:.0} positions", self.vnodes);
+            let message =
+                format!("`vnodes` is {}, which makes up to {positions:.0} positions", self.vnodes());
             problems.refuse(draft, "vnodes", message, format!("at most {POSITIONS_MAX} fit; use fewer"));
         }
         if let Some(members) = self.algorithm.members()
@@ -174,7 +172,7 @@ impl Scenario {
         }
         if self.algorithm == Algorithm::Maglev && live > 0 {
             let checked = [self.cluster(), self.cluster_after()].iter().try_for_each(|cluster| {
-                if cluster.live_count() == 0 { Ok(()) } else { Maglev::check(cluster, self.slots) }
+                if cluster.live_count() == 0 { Ok(()) } else { Maglev::check(cluster, self.slots()) }
             });
             if let Err(error) = checked {
                 let problem = draft.problem("slots", error.to_string());
@@ -191,12 +189,67 @@ impl Scenario {
         Ok(self)
     }
 
+    /// Virtual nodes of a server of weight 1, where the algorithm has some.
+    #[must_use]
+    pub fn vnodes(&self) -> u32 {
+        self.vnodes.unwrap_or(VNODES)
+    }
+
+    /// Slots of the table of Maglev: by default those of the small table of the paper.
+    #[must_use]
+    pub fn slots(&self) -> u32 {
+        self.slots.unwrap_or(Maglev::SLOTS_PUBLISHED)
+    }
+
+    /// Keys with a default that means nothing here.
+    #[must_use]
+    pub(super) fn unused(&self) -> Vec<&'static str> {
+        let keys = [("keys", self.groups.is_some()), ("heavy_weight", self.heavy_servers == 0)];
+        keys.into_iter().filter(|(_, unused)| *unused).map(|(key, _)| key).collect()
+    }
+
+    /// Refuses keys of other algorithms, and what other keys leave without a meaning.
+    fn check_unused(&self, draft: &Draft, problems: &mut Problems) {
+        let name = self.algorithm.name();
+        let unused = [
+            (
+                "vnodes",
+                !self.algorithm.has_virtual_nodes(),
+                format!("`vnodes` are those of a ring, `xor` or `two-d`, but `algorithm` is `{name}`"),
+                "leave it out, or set algorithm = \"ring\"; crush-vring always has 1,024",
+            ),
+            (
+                "slots",
+                self.algorithm != Algorithm::Maglev,
+                format!("`slots` are those of `maglev`, but `algorithm` is `{name}`"),
+                "leave it out, or set algorithm = \"maglev\"",
+            ),
+            (
+                "keys",
+                self.groups.is_some(),
+                "`keys` is a number of objects, but `groups` has groups placed in their place".to_owned(),
+                "leave one of them out",
+            ),
+            (
+                "heavy_weight",
+                self.heavy_servers == 0,
+                "`heavy_weight` is that of the heavy servers, but `heavy_servers` is 0".to_owned(),
+                "set `heavy_servers`, or leave it out",
+            ),
+        ];
+        for (key, _, message, hint) in
+            unused.into_iter().filter(|(key, unused, ..)| *unused && draft.says(key))
+        {
+            problems.refuse(draft, key, message, hint);
+        }
+    }
+
     /// A cheap arrangement, which is invalid for the same reasons as the real one.
     fn trial(&self) -> Arrangement {
         Arrangement {
-            vnodes: self.vnodes.min(2),
+            vnodes: self.vnodes().min(2),
             groups: 1,
-            slots: self.slots,
+            slots: self.slots(),
             replicas: self.replicas as usize,
             seed: 1,
         }

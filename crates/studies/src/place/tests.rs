@@ -26,11 +26,20 @@ fn value(outcome: &Outcome, measure: &str) -> f64 {
     outcome.measures[measure].value().unwrap_or_else(|| panic!("{measure} is missing"))
 }
 
+/// The line that sets so many virtual nodes, where an algorithm has them.
+fn vnodes(algorithm: Algorithm, count: u32) -> String {
+    if algorithm.has_virtual_nodes() { format!("\nvnodes = {count}") } else { String::new() }
+}
+
 #[test]
 fn every_algorithm_places_objects_and_groups() {
     for algorithm in Algorithm::ALL {
         for items in ["keys = 3000", "groups = 500"] {
-            let text = format!("algorithm = \"{}\"\nservers = 18\n{items}\nvnodes = 16", algorithm.name());
+            let text = format!(
+                "algorithm = \"{}\"\nservers = 18\n{items}{}",
+                algorithm.name(),
+                vnodes(algorithm, 16)
+            );
             let outcome = run(&text, 0);
             assert_eq!(outcome, run(&text, 0), "{text}");
             assert_ne!(outcome.series, run(&text, 1).series, "{text}: replicates differ");
@@ -44,13 +53,56 @@ fn every_algorithm_places_objects_and_groups() {
     }
 }
 
+/// Keys of algorithms: each is refused by an algorithm, or changes what happens there.
+#[test]
+fn no_algorithm_ignores_a_key() {
+    let keys = [
+        ("vnodes", ["keys = 2000\nvnodes = 4", "keys = 2000\nvnodes = 32"]),
+        ("slots", ["keys = 2000\nslots = 101", "keys = 2000\nslots = 211"]),
+        ("keys", ["keys = 2000", "keys = 2001"]),
+        ("keys", ["groups = 300\nkeys = 2000", "groups = 300\nkeys = 2001"]),
+        ("groups", ["groups = 300", "groups = 301"]),
+        ("replicas", ["keys = 2000\nreplicas = 2", "keys = 2000\nreplicas = 3"]),
+        (
+            "heavy_weight",
+            [
+                "keys = 2000\nheavy_servers = 3\nheavy_weight = 2.0",
+                "keys = 2000\nheavy_servers = 3\nheavy_weight = 9.0",
+            ],
+        ),
+        ("heavy_weight", ["keys = 2000\nheavy_weight = 2.0", "keys = 2000\nheavy_weight = 9.0"]),
+    ];
+    for algorithm in Algorithm::ALL {
+        for (key, lines) in &keys {
+            let seen = lines.each_ref().map(|lines| {
+                let text = format!("algorithm = \"{}\"\nservers = 18\n{lines}", algorithm.name());
+                match check(&text) {
+                    Ok(_) => Ok(run(&text, 0).series),
+                    Err(problems) => Err(format!("{problems:?}")),
+                }
+            });
+            match &seen {
+                [Ok(one), Ok(other)] => assert_ne!(one, other, "{} ignores `{key}`", algorithm.name()),
+                [Err(one), Err(other)] => {
+                    assert!(one.contains(key) && other.contains(key), "{}: {one}", algorithm.name());
+                }
+                _ => panic!("{} takes one value of `{key}` and refuses another", algorithm.name()),
+            }
+        }
+    }
+}
+
 /// At least one move for each copy that the last server held, and exactly that where the algorithm guarantees
 /// the minimum; CRUSH with firstn also moves some copies that only change places: up to one in eight here.
 #[test]
 fn what_leaves_moves_once() {
     use towtank_placement::algorithms::guarantees::Movement;
     for algorithm in Algorithm::ALL {
-        let text = format!("algorithm = \"{}\"\nservers = 18\nkeys = 2000\nvnodes = 16", algorithm.name());
+        let text = format!(
+            "algorithm = \"{}\"\nservers = 18\nkeys = 2000{}",
+            algorithm.name(),
+            vnodes(algorithm, 16)
+        );
         let outcome = run(&text, 0);
         let moved = value(&outcome, "moved_fraction") * 6000.0;
         let lost = value(&outcome, "failure_lost");
@@ -259,7 +311,10 @@ fn shares_by_weight_have_their_exact_expectation() {
 /// the minimum.
 #[test]
 fn one_placement_is_named_only_where_it_differs_from_the_others() {
-    let of = |algorithm: &str| format!("algorithm = \"{algorithm}\"\nservers = 16\nkeys = 3000\nvnodes = 4");
+    let of = |name: &str| {
+        let vnodes = vnodes(Algorithm::named(name).unwrap(), 4);
+        format!("algorithm = \"{name}\"\nservers = 16\nkeys = 3000{vnodes}")
+    };
     let [crush, modulo, rendezvous, ring] = ["crush-straw2", "static-modulo", "rendezvous", "ring"].map(of);
     let tied = presented(&[&crush, &modulo, &rendezvous], 5).answer.prose();
     let begin = "No placement is found to be more even than the others (tied, since their differences are within chance)";

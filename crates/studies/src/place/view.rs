@@ -43,9 +43,9 @@ impl<'a> View<'a> {
     pub(super) fn placement(&self) -> Option<Box<dyn Placement>> {
         let scenario = &self.point.scenario;
         let with = Arrangement {
-            vnodes: scenario.vnodes,
+            vnodes: scenario.vnodes(),
             groups: 1,
-            slots: scenario.slots,
+            slots: scenario.slots(),
             replicas: scenario.replicas as usize,
             seed: 1,
         };

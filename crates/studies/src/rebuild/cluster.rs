@@ -1,6 +1,6 @@
 //! The machines that a scenario describes, and their settings for a rebuild.
 
-use towtank_rebuild::hardware::{Hardware, Layout, Uplinks};
+use towtank_rebuild::hardware::{Hardware, Layout, Names, Uplinks};
 use towtank_rebuild::model::Limits;
 use towtank_rebuild::plan::DeviceId;
 use towtank_recovery::keys::Seeks;
@@ -23,17 +23,34 @@ pub fn layout(scenario: &Scenario) -> Layout {
     }
 }
 
-/// The machines of a scenario, or those of a ring with the speeds of the scenario.
+/// The machines of a scenario, or those of a ring with the speeds of the scenario. So many `new` disks are in
+/// the only server besides its own.
 #[must_use]
-pub fn machines(scenario: &Settled, rings: Option<&Rings>) -> Hardware {
+pub fn machines(scenario: &Settled, rings: Option<&Rings>, new: u32) -> Hardware {
     let racks = rings.map_or(scenario.racks as usize, |rings| rings.names.racks.len());
     let uplinks = scenario.settings.uplink.filter(|_| racks > 1).map(|rate| Uplinks { rate });
-    let layout = rings.map_or_else(|| layout(scenario), |rings| rings.layout.clone());
+    let mut layout = rings.map_or_else(|| layout(scenario), |rings| rings.layout.clone());
+    let disks = layout.server_of.len() as u32;
+    let names = (new > 0).then(|| names(disks, new));
+    assert!(new == 0 || layout.rack_of.len() == 1, "new disks are in the only server");
+    layout.server_of.resize((disks + new) as usize, 0);
+    layout.class_of.resize((disks + new) as usize, 0);
     let settings = &scenario.settings;
     let hardware = Hardware::new(layout, vec![settings.disk()], settings.card(), uplinks, settings.unit);
-    match rings {
-        Some(rings) => hardware.with_names(rings.names.clone()),
+    match rings.map(|rings| rings.names.clone()).or(names) {
+        Some(names) => hardware.with_names(names),
         None => hardware,
+    }
+}
+
+/// The names of the machines of a chassis into which new disks come.
+fn names(disks: u32, new: u32) -> Names {
+    let old = (0..disks).map(|disk| format!("disk {disk}"));
+    let new = (1..=new).map(|at| format!("new disk {at}"));
+    Names {
+        servers: vec!["server 0".to_owned()],
+        disks: old.chain(new).collect(),
+        racks: vec!["rack 0".to_owned()],
     }
 }
 

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use towtank_placement::algorithms::Algorithm;
+use towtank_rebuild::arrays::Form;
 use towtank_rebuild::failures::Failure;
 use towtank_rebuild::hardware::Hardware;
 use towtank_rebuild::ledger::Order;
-use towtank_rebuild::placing::{Domain, Placing};
+use towtank_rebuild::placing::{Domain, LostSet, Placing};
 use towtank_rebuild::redundancy::Redundancy;
 use towtank_recovery::checks::{Fleet, QUEUE};
 use towtank_recovery::keys::Seeks;
@@ -45,7 +46,14 @@ impl Complete {
     /// The machines.
     #[must_use]
     pub(super) fn hardware(&self) -> Hardware {
-        machines(&self.scenario, self.rings.as_deref())
+        machines(&self.scenario, self.rings.as_deref(), 0)
+    }
+
+    /// The machines, with the disks that replace failed ones after a rebuild to spares.
+    #[must_use]
+    pub(super) fn hardware_in_the_end(&self) -> Hardware {
+        let new = if self.scenario.rebalances() { self.failures.len() as u32 } else { 0 };
+        machines(&self.scenario, self.rings.as_deref(), new)
     }
 
     /// How objects are placed on disks.
@@ -53,7 +61,7 @@ impl Complete {
     pub(super) fn placing(&self) -> Placing {
         Placing {
             algorithm: self.scenario.placement,
-            vnodes: self.scenario.vnodes,
+            vnodes: self.scenario.vnodes(),
             domain: self.scenario.failure_domain,
             groups: self.scenario.groups,
             pool: self.scenario.pool,
@@ -71,7 +79,9 @@ impl Settled {
         let disks = f64::from(self.disks_per_server.max(1));
         let lost = bytes.get() as f64 / disks;
         let servers = f64::from(self.servers.max(1));
-        let parts = [servers * disks, servers * disks, servers];
+        // A spare of a RAID takes all of a disk by itself.
+        let all = if self.array == Some(Form::Raid) { 1.0 } else { servers * disks };
+        let parts = [all, all, servers];
         let rates = [
             ("disk_read", self.settings.disk_read),
             ("disk_write", self.settings.disk_write),
@@ -91,12 +101,21 @@ impl Settled {
     }
 }
 
+/// The code that a text names: `8+3`.
+pub(super) fn code(text: &str) -> Option<Redundancy> {
+    let (k, m) = text.split_once('+')?;
+    let (k, m): (u32, u32) = (k.trim().parse().ok()?, m.trim().parse().ok()?);
+    let width = k.checked_add(m)?;
+    (k > 0 && m > 0 && width <= 64).then_some(Redundancy { data: k, width })
+}
+
 impl Scenario {
     /// Fills in what was left out and checks the scenario.
     ///
     /// # Errors
     /// Each problem with its place in `draft`.
-    pub fn complete(self, draft: &Draft) -> Result<Complete, Problems> {
+    pub fn complete(mut self, draft: &Draft) -> Result<Complete, Problems> {
+        self.fill_failure(draft);
         let rings = ring::read(&self, draft)?;
         let mut problems = Problems::new();
         let redundancy = match &rings {
@@ -106,6 +125,11 @@ impl Scenario {
         if draft.says("ec") && draft.says("replicas") {
             let message = "`replicas` and `ec` both set the redundancy";
             problems.refuse(draft, "replicas", message, "leave one of them out");
+        }
+        self.check_vnodes(draft, &mut problems);
+        if rings.is_none() {
+            self.check_lost_set(draft, &mut problems);
+            self.check_chassis(draft, &mut problems);
         }
         let asked = self;
         let mut settled = Settled::of(asked.clone());
@@ -133,12 +157,13 @@ impl Scenario {
         settled.check_pool(draft, redundancy, &mut problems);
         settled.check_order(settled.is_grouped(), draft, &mut problems);
         let failures = resolve(&settled, rings.as_deref(), draft, &mut problems);
+        settled.check_failures(&failures, draft, &mut problems);
         if let Some(rings) = &rings {
             rings.check(&failures, draft, &mut problems);
         }
         problems.into_result(())?;
         let mut problems = Problems::new();
-        let hardware = machines(&settled, rings.as_deref());
+        let hardware = machines(&settled, rings.as_deref(), 0);
         let rotates = [settled.settings.seeks != Seeks::None];
         let fleet = Fleet { hardware: &hardware, rotates: &rotates };
         settled.settings.check_clients(&asked.keys.clients, redundancy, fleet, draft, &mut problems);
@@ -153,11 +178,7 @@ impl Scenario {
 
     fn redundancy(&self, draft: &Draft, problems: &mut Problems) -> Redundancy {
         let Some(text) = &self.ec else { return Redundancy { data: 1, width: self.replicas } };
-        let parts = text.split_once('+').and_then(|(k, m)| {
-            let (k, m): (u32, u32) = (k.trim().parse().ok()?, m.trim().parse().ok()?);
-            (k > 0 && m > 0 && k + m <= 64).then_some(Redundancy { data: k, width: k + m })
-        });
-        parts.unwrap_or_else(|| {
+        code(text).unwrap_or_else(|| {
             let message = format!("`ec` is `{text}`, which is not an erasure code");
             let hint = "write data and parity shards, such as \"8+3\": at most 64 together";
             problems.refuse(draft, "ec", message, hint);
@@ -170,10 +191,13 @@ impl Scenario {
             let message = format!("`racks` is {}, but there are {} servers", self.racks, self.servers);
             problems.refuse(draft, "racks", message, "set it to at most `servers`");
         }
-        let domains = if self.failure_domain == Domain::Rack { self.racks } else { self.servers };
-        if redundancy.width > domains {
+        let (domains, names) = match self.failure_domain {
+            Domain::Server => (self.servers, "servers"),
+            Domain::Rack => (self.racks, "racks"),
+            Domain::Disk => (self.disks_per_server, "disks"),
+        };
+        if redundancy.width > domains && (self.servers > 1 || self.is_chassis()) {
             let (key, what) = if self.ec.is_some() { ("ec", "shards") } else { ("replicas", "copies") };
-            let names = if self.failure_domain == Domain::Rack { "racks" } else { "servers" };
             let message =
                 format!("{} {what} are required, but there are {domains} {names}", redundancy.width);
             problems.refuse(draft, key, message, format!("set more {names}, or fewer {what}"));
@@ -191,6 +215,36 @@ impl Scenario {
             let message = "`failure_domain` is `rack`, but only `crush-straw2` supports racks";
             problems.refuse(draft, "failure_domain", message, "set placement = \"crush-straw2\"");
         }
+    }
+
+    /// Refuses virtual nodes of a placement that has none, or a number of its own.
+    fn check_vnodes(&self, draft: &Draft, problems: &mut Problems) {
+        if draft.says("vnodes") && self.ring.is_none() && !self.placement.has_virtual_nodes() {
+            let message =
+                format!("`vnodes` are those of a ring, but `placement` is `{}`", self.placement.name());
+            let hint =
+                "leave it out, or set placement = \"ring\" or \"multiring\"; crush-vring always has 1,024";
+            problems.refuse(draft, "vnodes", message, hint);
+        }
+    }
+
+    /// Refuses a draw of lost objects where there is no distribution to draw from.
+    fn check_lost_set(&self, draft: &Draft, problems: &mut Problems) {
+        let has_shares = self.placement.bucket().is_some() || self.placement == Algorithm::Rendezvous;
+        let why = if self.lost_set != LostSet::Draw {
+            return;
+        } else if self.has_groups() {
+            "all groups are looked up".to_owned()
+        } else if self.failure_domain == Domain::Rack {
+            "objects on racks are looked up one by one".to_owned()
+        } else if !has_shares {
+            format!("`placement` is `{}`, whose lost objects are looked up", self.placement.name())
+        } else {
+            return;
+        };
+        let message = format!("`lost_set` is `draw`, but {why}");
+        let hint = "leave it out; only objects by crush or rendezvous, placed one by one, can be drawn";
+        problems.refuse(draft, "lost_set", message, hint);
     }
 
     fn check_data(&self, draft: &Draft, problems: &mut Problems) {

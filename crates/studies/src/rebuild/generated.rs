@@ -13,11 +13,13 @@ use super::ring::GENERATED;
 use super::settled::{Amount, Settled};
 use super::units::{self, Budget, Ran};
 use towtank_placement::algorithms::Algorithm;
-use towtank_rebuild::affected::Affected;
+use towtank_rebuild::affected::{Affected, Held};
+use towtank_rebuild::arrays::{ArrayPlaces, Reads};
 use towtank_rebuild::failures::{Failing, Failure, Struck, strike};
 use towtank_rebuild::hardware::Hardware;
 use towtank_rebuild::ledger::{LEADS_MOST, Rules, ToEach, Writes};
 use towtank_rebuild::model::Limits;
+use towtank_rebuild::plan::DeviceId;
 use towtank_rebuild::recovery::{Later, Recovered, Recovery, Return, Waiting};
 use towtank_rebuild::redundancy::Redundancy;
 use towtank_rebuild::search::Search;
@@ -52,7 +54,7 @@ pub fn population(complete: &Complete, seed: towtank_streams::Seed) -> Result<Po
     // The ring of a key is its remainder.
     let keyed = match scenario.placement {
         Algorithm::Multiring if scenario.groups.is_none() => {
-            laid_out.and_then(|laid_out| laid_out.with_key_modulus(u64::from(scenario.vnodes)))
+            laid_out.and_then(|laid_out| laid_out.with_key_modulus(u64::from(scenario.vnodes())))
         }
         _ => laid_out,
     };
@@ -98,12 +100,10 @@ impl Staged {
     /// # Errors
     /// When the placement cannot be set up.
     pub fn of(complete: &Complete, context: &RunContext<'_>) -> Result<Option<Staged>, StudyError> {
-        let hardware = complete.hardware();
-        let struck = strike(&complete.failures, &hardware, context.seed);
+        let struck = strike(&complete.failures, &complete.hardware(), context.seed);
+        let hardware = complete.hardware_in_the_end();
         let population = population(complete, context.seed)?;
-        let mut failing = vec![false; hardware.devices() as usize];
-        struck.iter().flat_map(|struck| &struck.devices).for_each(|device| failing[device.index()] = true);
-        let Some(affected) = affected(complete, &hardware, &population, &failing, context)? else {
+        let Some(affected) = affected(complete, &hardware, &population, &struck, context)? else {
             return Ok(None);
         };
         let (limits, later) = (limits(&complete.scenario), later(complete, &struck));
@@ -118,7 +118,9 @@ impl Staged {
         let settings = &scenario.settings;
         let raw = population.bytes_expected() * f64::from(redundancy.width) / f64::from(redundancy.data);
         let each = (raw / f64::from(hardware.devices())) as u64;
-        let most = scenario.disk_capacity.map(|capacity| settings.backfillfull_ratio.of(capacity.get()));
+        // A spare of an array has room for a whole disk.
+        let capacity = scenario.disk_capacity.filter(|_| scenario.array.is_none());
+        let most = capacity.map(|capacity| settings.backfillfull_ratio.of(capacity.get()));
         Recovery {
             hardware,
             limits,
@@ -130,6 +132,7 @@ impl Staged {
             rules: Rules {
                 source: settings.source,
                 gather: settings.gather,
+                reads_all: scenario.reads == Some(Reads::All),
                 order: settings.order,
                 ties: settings.is_serial().then_some(context.seed),
                 seed: context.seed,
@@ -138,9 +141,10 @@ impl Staged {
                 count_ends: false,
             },
             down: Vec::new(),
-            used: match &complete.rings {
-                Some(rings) => rings.used(population),
-                None => vec![each; hardware.devices() as usize],
+            used: match (&complete.rings, scenario.arrays(), &affected.held) {
+                (Some(rings), ..) => rings.used(population),
+                (None, Some(_), Some(held)) => shared(raw, held),
+                _ => vec![each; hardware.devices() as usize],
             },
             limit: vec![most.unwrap_or(u64::MAX); hardware.devices() as usize],
             clients: settings.load(redundancy),
@@ -184,9 +188,24 @@ pub fn course(
     Ok(Some(Course { hardware, affected, struck, recovered, resources, tried, note, population }))
 }
 
+/// Bytes on each device of arrays, by the groups that it holds.
+fn shared(raw: f64, held: &Held) -> Vec<u64> {
+    let groups = held.by_device();
+    let all = groups.iter().sum::<u64>().max(1) as f64;
+    groups.iter().map(|&own| (raw * own as f64 / all) as u64).collect()
+}
+
 /// From detection until what failed is replaced or back: it is missed before.
 fn in_place(scenario: &Settled) -> Option<SimSpan> {
-    scenario.replace.or(scenario.returns).map(|span| span.max(SimSpan::from_ns(1)))
+    let span = scenario.replace.or(scenario.returns).filter(|_| scenario.is_in_place());
+    span.map(|span| span.max(SimSpan::from_ns(1)))
+}
+
+/// When disks replace those that failed and were rebuilt to spares: after the last failure is detected.
+fn rebalanced(scenario: &Settled, struck: &[Struck]) -> Option<SimTime> {
+    let span = scenario.replace.filter(|_| scenario.rebalances())?;
+    let last = struck.iter().map(|struck| struck.at).max()?;
+    Some(SimTime::ZERO.saturating_add(last).saturating_add(scenario.settings.detection).saturating_add(span))
 }
 
 /// What happens after the failures: the next ring is in place, empty disks replace what failed, or it comes
@@ -194,6 +213,9 @@ fn in_place(scenario: &Settled) -> Option<SimSpan> {
 fn later(complete: &Complete, struck: &[Struck]) -> Later {
     let scenario = &complete.scenario;
     let Some(span) = in_place(scenario) else {
+        if let Some(at) = rebalanced(scenario, struck) {
+            return Later { changes: vec![at], ..Later::default() };
+        }
         let rings = complete.rings.as_ref();
         return rings.map_or_else(Later::default, |rings| rings.later(struck, scenario.settings.waiting()));
     };
@@ -226,12 +248,21 @@ fn affected(
     complete: &Complete,
     hardware: &Hardware,
     population: &Population,
-    failing: &[bool],
+    struck: &[Struck],
     context: &RunContext<'_>,
 ) -> Result<Option<Affected>, StudyError> {
     let stopped = || context.stopped();
+    let order: Vec<DeviceId> = struck.iter().flat_map(|struck| &struck.devices).copied().collect();
+    let mut failing = vec![false; hardware.devices() as usize];
+    order.iter().for_each(|device| failing[device.index()] = true);
+    let failing = &failing[..];
     if let Some(rings) = &complete.rings {
         return Ok(rings.places.affected(population, failing, &stopped));
+    }
+    let scenario = &complete.scenario;
+    if let Some((arrays, groups)) = scenario.arrays().zip(scenario.groups) {
+        let places = ArrayPlaces::new(arrays, groups, &order, scenario.rebalances(), context.seed);
+        return Ok(places.affected(population, failing, &stopped));
     }
     let placing = &complete.placing();
     let search = Search { placing, hardware, population, failing, seed: context.seed, stopped: &stopped };
@@ -253,12 +284,16 @@ fn replicate(
     let failed = |device| !in_place && struck.iter().any(|struck| struck.devices.contains(&device));
     let survivors =
         (0..hardware.servers()).filter(|&server| !hardware.devices_of(server).all(failed)).count() as u32;
-    let capacity = complete.scenario.disk_capacity;
+    // What is in use on the disks of an array, of the room that is not for spares, is not what fills up.
+    let capacity = complete.scenario.disk_capacity.filter(|_| complete.scenario.array.is_none());
     let setting = Setting {
         survivors,
         capacity: capacity.map(|capacity| vec![capacity.get(); hardware.devices() as usize]),
         reservations: complete.scenario.settings.reservations(),
         in_place,
+        rebalances: complete.scenario.rebalances(),
+        of_arrays: complete.scenario.array.is_some(),
+        by_disk: complete.scenario.is_chassis(),
         held: affected.held.clone(),
     };
     let replicate = Replicate { hardware, affected, struck, recovered, setting, resources, tried };
@@ -302,6 +337,7 @@ pub(super) fn resolved(scenario: &Settled) -> serde_json::Value {
         } else if scenario.ec.is_some() {
             table.remove("replicas");
         }
+        scenario.unused().into_iter().for_each(|key| _ = table.remove(key));
     }
     value
 }

@@ -2,7 +2,7 @@
 
 use towtank_units::{SimSpan, SimTime};
 
-use towtank_recovery::observed::{ServerSeen, bare, left, waits};
+use towtank_recovery::observed::{DiskSeen, ServerSeen, bare, left, waits};
 
 use super::observed::Seen;
 use super::settled::Settled;
@@ -21,6 +21,7 @@ pub fn measures() -> Vec<Row> {
     measures.extend(work::of_rates());
     measures.extend(of_what_was_lost());
     measures.extend(work::of_machines());
+    measures.extend(of_disks());
     measures.push(
         Row::new("max_device_fill", "share", "fill of the fullest disk after the rebuild", Seen::fill)
             .titled("Fill of the fullest device"),
@@ -35,12 +36,17 @@ pub fn lacks(settled: &Settled, measure: &str) -> Option<&'static str> {
     let in_place = settled.is_in_place();
     match measure {
         "time_to_new_ring_s" if settled.ring_after.is_none() => Some("`ring_after` is not set"),
+        "time_to_rebalanced_s" if !settled.rebalances() => Some(NOT_REBALANCED),
+        name if name.starts_with("disk_read_bytes") || name.starts_with("disk_written_bytes") => {
+            (!settled.is_chassis()).then_some("disks are listed where one server has all of them")
+        }
         "in_place_s" if !in_place => Some(NOT_IN_PLACE),
         "down_out_s" if settled.settings.noout => Some(NOOUT),
         "down_out_s" if in_place => Some(NEVER_OUT),
         "uplink_busy_max" if settled.settings.uplink.is_none() => {
             Some("uplinks are not limited: `uplink` is not set")
         }
+        "max_device_fill" if settled.array.is_some() => Some(NOT_FILLED),
         "max_device_fill" if settled.ring.is_none() && settled.disk_capacity.is_none() => {
             Some("the capacity of the disks is not known: `disk_capacity` is not set")
         }
@@ -54,6 +60,8 @@ pub fn lacks(settled: &Settled, measure: &str) -> Option<&'static str> {
     }
 }
 
+const NOT_FILLED: &str = "an array is rebuilt to spares, which have their room";
+const NOT_REBALANCED: &str = "no disks replace failed ones after a rebuild to spares";
 const NOT_IN_PLACE: &str = "nothing is replaced or comes back";
 const NOOUT: &str = "`noout` is set";
 const NEVER_OUT: &str = "what failed is replaced or comes back, and is never marked out";
@@ -81,7 +89,15 @@ fn of_times() -> Vec<Row> {
             Seen::moved,
         )
         .titled("Time until the new ring is complete")
-        .only_where(|seen| seen.replicate.affected.follows),
+        .only_where(|seen| seen.replicate.affected.follows && !seen.replicate.setting.rebalances),
+        Row::new(
+            "time_to_rebalanced_s",
+            "s",
+            "time until the disks that replace failed ones have their data, and the spares are free",
+            Seen::moved,
+        )
+        .titled("Time until new disks have taken over")
+        .only_where(|seen| seen.replicate.setting.rebalances),
         Row::new("detection_s", "s", "part of it until the first failure is detected", |seen| {
             Ok(seen.waiting.detection.as_secs_f64())
         })
@@ -99,6 +115,43 @@ fn of_times() -> Vec<Row> {
         .titled("Time from a new map until objects move")
         .only_where(|seen| !seen.waiting.peering.is_zero()),
         work::of_transfers(),
+    ]
+}
+
+/// What each disk of one chassis read and wrote.
+fn of_disks() -> Vec<Row> {
+    type Bytes = fn(&DiskSeen) -> u64;
+    let of = |name: &'static str, about: &'static str, title: &'static str, (bytes, most): (Bytes, bool)| {
+        let value = move |seen: &Seen| {
+            let disks = seen.observed.disks.iter().map(bytes);
+            Ok(match most {
+                true => disks.max().unwrap_or(0) as f64,
+                false => disks.sum::<u64>() as f64 / seen.observed.disks.len().max(1) as f64,
+            })
+        };
+        Row::new(name, "bytes", about, value).titled(title).only_where(|seen| seen.replicate.setting.by_disk)
+    };
+    let (read, written): (Bytes, Bytes) = (|disk| disk.read, |disk| disk.written);
+    vec![
+        of("disk_read_bytes_max", "most bytes read by one disk", "Most bytes read by a disk", (read, true)),
+        of(
+            "disk_read_bytes_mean",
+            "the same, mean of all disks but those that failed for good",
+            "Bytes read by a disk",
+            (read, false),
+        ),
+        of(
+            "disk_written_bytes_max",
+            "most bytes written to one disk",
+            "Most bytes written to a disk",
+            (written, true),
+        ),
+        of(
+            "disk_written_bytes_mean",
+            "the same, mean of all disks but those that failed for good",
+            "Bytes written to a disk",
+            (written, false),
+        ),
     ]
 }
 
@@ -221,7 +274,12 @@ impl Seen {
 
     fn fill(&self) -> Value {
         let capacity = self.replicate.setting.capacity.as_ref();
-        let capacity = capacity.ok_or_else(|| "the capacity of the disks is not known".to_owned())?;
+        let why = if self.replicate.setting.of_arrays {
+            NOT_FILLED
+        } else {
+            "the capacity of the disks is not known"
+        };
+        let capacity = capacity.ok_or_else(|| why.to_owned())?;
         let fills =
             self.recovered().fill.iter().zip(capacity).map(|(used, size)| *used as f64 / *size as f64);
         Ok(fills.fold(0.0, f64::max))

@@ -24,6 +24,12 @@ pub struct Setting {
     pub reservations: Option<u32>,
     /// Whether what failed was replaced in place, so that all servers count.
     pub in_place: bool,
+    /// Whether disks replaced the failed ones after a rebuild to spares.
+    pub rebalances: bool,
+    /// Whether disks form arrays.
+    pub of_arrays: bool,
+    /// Whether the disks of a single server are listed.
+    pub by_disk: bool,
     /// What each device held before any failure, where it is known.
     pub held: Option<Held>,
 }
@@ -76,7 +82,8 @@ impl Replicate {
         let Replicate { hardware, affected, struck, recovered, setting, resources, tried } = self;
         let failed = |device| struck.iter().any(|struck| struck.devices.contains(&device));
         let is_gone = |server: u32| !setting.in_place && hardware.devices_of(server).all(failed);
-        Observed::of(&Parts {
+        let works = |disk| setting.in_place || !failed(disk);
+        let parts = Parts {
             hardware,
             affected,
             struck,
@@ -86,7 +93,9 @@ impl Replicate {
             resources,
             tried,
             is_gone: &is_gone,
-        })
+        };
+        let observed = Observed::of(&parts);
+        if setting.by_disk { observed.with_disks(&parts, &works) } else { observed }
     }
 }
 

@@ -33,7 +33,8 @@ pub fn present(points: &Points<'_, Rebuild>) -> Presentation {
     figures.extend(slowest.iter().flat_map(Slowest::figures));
     if let [one] = &views[..] {
         tables.extend(tried(one));
-        tables.extend(slowest.as_ref().map(tables::servers));
+        tables.extend(slowest.as_ref().map(tables::servers).filter(|_| !one.scenario.is_chassis()));
+        tables.extend(slowest.as_ref().and_then(tables::disks));
         figures.extend(of_machines(one.observed[0]));
     }
     if let Some(shown) = first.point.kept.iter().find_map(|kept| kept.population.clone()) {
@@ -160,6 +161,7 @@ fn assumed(view: &View<'_>, answer: &mut Answer) {
         .iter()
         .zip(usual.iter().zip(&given))
         .filter(|(_, (usual, given))| usual == given)
+        .filter(|((key, _), _)| *key != "nic" || !scenario.is_chassis())
         .map(|((key, verb), (rate, _))| {
             let rate = human::quantity(rate.bytes_per_second() as f64, "bytes/s");
             let text = match *verb {

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use towtank_placement::algorithms::Algorithm;
+use towtank_rebuild::arrays::{Form, Reads};
 use towtank_rebuild::placing::{Domain, LostSet};
 use towtank_recovery::keys::{Exports, Keys};
 use towtank_study::Texts;
@@ -29,9 +30,9 @@ pub struct Scenario {
     /// what was lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ring_after: Option<String>,
-    /// Number of servers.
+    /// Number of servers. 1 is one chassis, with `failure_domain = "disk"`.
     #[serde(default = "servers")]
-    #[schemars(range(min = 2, max = 16_384))]
+    #[schemars(range(min = 1, max = 16_384))]
     pub servers: u32,
     /// Number of racks; servers are numbered rack by rack. Copies of an object are in different racks if
     /// `failure_domain` is `rack`.
@@ -55,10 +56,10 @@ pub struct Scenario {
     /// Placement algorithm for objects, or for groups of objects.
     #[serde(default = "vring")]
     pub placement: Algorithm,
-    /// Number of virtual nodes per server, for rings.
-    #[serde(default = "vnodes")]
+    /// Number of virtual nodes per server, for `ring` and `multiring`. Left out: 64.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 65_536))]
-    pub vnodes: u32,
+    pub vnodes: Option<u32>,
     /// Number of placement groups: objects of one group are on the same servers. Left out, or 0: each
     /// object is placed by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,9 +75,22 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 100_000))]
     pub groups_per_server: Option<u32>,
-    /// Failure domain: what copies of an object must not share.
+    /// Failure domain: what copies of an object must not share. `disk` only with `servers = 1`.
     #[serde(default)]
     pub failure_domain: Domain,
+    /// How the disks of one chassis form arrays of the stripes that `ec` describes, in place of `placement`.
+    /// Left out: objects or groups are placed on all disks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub array: Option<Form>,
+    /// Number of spare disks of `array = "raid"`, the last ones, or of distributed spares of `draid`. Left
+    /// out: 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 100))]
+    pub spares: Option<u32>,
+    /// Which parts of a stripe the rebuild of an array reads. Left out: `needed` for `raid`, and `all` for
+    /// `draid`, as in OpenZFS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reads: Option<Reads>,
     /// Number of copies of an object.
     #[serde(default = "three")]
     #[schemars(range(min = 1, max = 16))]
@@ -85,7 +99,8 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ec: Option<String>,
     /// What fails, and when: `server`, `disk`, `rack` draw one; `server=5`, `disk=3`, `rack=1` name one;
-    /// `@30s` behind it is the time. In a ring: `d12` or `10.0.0.3/sdc`, `10.0.0.3`, `r1z2`.
+    /// `@30s` behind it is the time. In a ring: `d12` or `10.0.0.3/sdc`, `10.0.0.3`, `r1z2`. Left out: a
+    /// server, or a disk of one chassis.
     #[serde(default = "server")]
     pub fail: Texts,
     /// How lost objects are found: by looking up every object, or drawn from the exact distribution if the
@@ -111,7 +126,9 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peering: Option<SimSpan>,
     /// Time from the detection of a failure until empty disks replace what failed, in place: each takes back
-    /// what the lost one held, and nothing goes elsewhere. Left out: nothing is replaced.
+    /// what the lost one held, and nothing goes elsewhere. In arrays with spares, from the detection of the
+    /// last failure until disks replace the failed ones and take back their data from the spares. Left out:
+    /// nothing is replaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replace: Option<SimSpan>,
     /// Time from the detection of a failure until what failed comes back in place with its old data, after
@@ -139,10 +156,6 @@ fn three() -> u32 {
 
 fn vring() -> Algorithm {
     Algorithm::CrushVring
-}
-
-fn vnodes() -> u32 {
-    64
 }
 
 fn server() -> Texts {
@@ -174,7 +187,7 @@ impl Scenario {
     /// Whether what failed is replaced or comes back in place, so that it is never marked out.
     #[must_use]
     pub(super) fn is_in_place(&self) -> bool {
-        self.replace.is_some() || self.returns.is_some()
+        (self.replace.is_some() && !self.rebalances()) || self.returns.is_some()
     }
 
     /// Whether objects are placed by groups: the partitions of a ring, or generated ones.

@@ -8,6 +8,9 @@ use towtank_units::{Bytes, SimSpan};
 
 use super::scenario::{Preset, Scenario};
 
+/// Virtual nodes of a server on a ring, if none are given.
+const VNODES: u32 = 64;
+
 /// A scenario, and beside it the values that it left open. Its own keys are read through the scenario, which
 /// is also its serialised form.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -51,12 +54,22 @@ impl Deref for Settled {
 }
 
 impl Settled {
+    /// Virtual nodes of a server, where the placement has some.
+    #[must_use]
+    pub(super) fn vnodes(&self) -> u32 {
+        self.scenario.vnodes.unwrap_or(VNODES)
+    }
+
     /// Takes each value from the scenario, or from its preset.
     #[must_use]
     pub fn of(mut scenario: Scenario) -> Settled {
         // The resolved scenario uses one name for the preset.
         if scenario.preset == Preset::Ceph {
             scenario.preset = Preset::CephWpq;
+        }
+        scenario.fill_arrays();
+        if scenario.ring.is_none() && scenario.placement.has_virtual_nodes() {
+            scenario.vnodes.get_or_insert(VNODES);
         }
         let of_ceph = scenario.preset == Preset::CephWpq;
         let grouped = scenario.is_grouped();

@@ -57,7 +57,7 @@ pub(super) fn value(outcome: &Outcome, measure: &str) -> f64 {
 
 /// Small clusters of every kind: copies and shards, gathered at different places, groups with reservations,
 /// racks, sleeps, rates, queues, several disks, successive failures, and what is replaced or comes back.
-const KINDS: [&str; 20] = [
+const KINDS: [&str; 26] = [
     "servers = 8\nper_server = \"2GiB\"",
     "servers = 8\nper_server = \"4GiB\"\nplacement = \"crush-straw\"\ngroups = 40\nmax_backfills = 1",
     "servers = 9\nper_server = \"2GiB\"\nec = \"4+2\"\nplacement = \"crush-straw2\"",
@@ -78,6 +78,12 @@ const KINDS: [&str; 20] = [
     "servers = 6\ndisks_per_server = 2\nper_server = \"2GiB\"\nec = \"3+2\"\ngather = \"target\"\nfail = \"disk\"\nreplace = \"0s\"\nplacement = \"rendezvous\"",
     "servers = 8\nper_server = \"2GiB\"\ngroups = 40\nmax_backfills = 1\nfail = [\"server=1\", \"server=2@200ms\"]\ndetection = \"20ms\"\nreplace = \"30ms\"\nserver_max_active = 1",
     "preset = \"ceph\"\nservers = 6\nper_server = \"2GiB\"\ngroups = 40\nqueue = \"mclock\"\nceph_release = \"17.2.5\"\nosd_capacity = 1000000\nseeks = \"none\"\nfail = \"server\"\nreturns = \"1s\"",
+    "servers = 1\nfailure_domain = \"disk\"\ndisks_per_server = 9\nper_server = \"9GiB\"\nec = \"4+2\"",
+    "servers = 1\nfailure_domain = \"disk\"\ndisks_per_server = 9\nper_server = \"9GiB\"\ngroups = 60\nmax_backfills = 1\nplacement = \"crush-straw2\"\nfail = [\"disk=1\", \"disk=2@100ms\"]",
+    "servers = 1\nfailure_domain = \"disk\"\ndisks_per_server = 13\narray = \"raid\"\nec = \"4+2\"\nspares = 1\ndisk_capacity = \"1GiB\"\ngather = \"target\"",
+    "servers = 1\nfailure_domain = \"disk\"\ndisks_per_server = 12\narray = \"raid\"\nec = \"3+2\"\nspares = 2\ndisk_capacity = \"1GiB\"\nfail = [\"disk=1\", \"disk=4@300ms\"]\nreplace = \"1s\"",
+    "servers = 1\nfailure_domain = \"disk\"\ndisks_per_server = 12\narray = \"draid\"\nec = \"4+2\"\nspares = 2\nper_server = \"12GiB\"\nfail = [\"disk=7\", \"disk=2@50ms\"]\ndetection = \"20ms\"\nserver_rate_cap = \"900MiB/s\"",
+    "servers = 1\nfailure_domain = \"disk\"\ndisks_per_server = 11\narray = \"draid\"\nec = \"4+1\"\nspares = 1\nper_server = \"11GiB\"\nreplace = \"400ms\"\nserver_max_active = 6",
 ];
 
 #[test]
@@ -353,7 +359,7 @@ fn clients_without_a_rebuild_wait_as_queueing_theory_says() {
     let wait = load * service / (2.0 * (1.0 - load));
     // Added to the wait: the request, the transfer of the reply over the NIC, and a NIC that is nearly always
     // free.
-    let hardware = cluster::machines(&scenario, None);
+    let hardware = cluster::machines(&scenario, None, 0);
     let card = hardware.card();
     let way = hardware.control().as_secs_f64()
         + card.span(64 << 10).as_secs_f64()

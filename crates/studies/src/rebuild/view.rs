@@ -5,6 +5,7 @@ use towtank_metrics::MeanInterval;
 
 use super::Rebuild;
 use super::settled::Settled;
+use towtank_rebuild::arrays::Form;
 use towtank_recovery::observed::Observed;
 use towtank_recovery::slowest::Runs;
 use towtank_report::human;
@@ -90,6 +91,11 @@ fn named(result: &PointResult<'_>, scenario: &Settled, one: impl Fn(&str, &Value
 pub fn placed(scenario: &Settled) -> String {
     if scenario.ring.is_some() {
         return "partitions of the ring".to_owned();
+    }
+    match scenario.array {
+        Some(Form::Raid) => return "RAID with spares".to_owned(),
+        Some(Form::Draid) => return "dRAID".to_owned(),
+        None => {}
     }
     let name = scenario.placement.name();
     match scenario.groups {

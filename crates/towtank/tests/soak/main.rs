@@ -298,7 +298,7 @@ fn settings_tried(checked: &CheckedScenario, kind: &Kind, seed: u64, want: &Outc
 
 /// When the last copy was in place.
 fn time_of(outcome: &Outcome) -> Option<f64> {
-    let names = ["time_to_new_ring_s", "time_to_end_s", "time_to_full_redundancy_s"];
+    let names = ["time_to_new_ring_s", "time_to_rebalanced_s", "time_to_end_s", "time_to_full_redundancy_s"];
     names.into_iter().find_map(|name| outcome.measures.get(name)?.value())
 }
 

@@ -24,9 +24,12 @@ pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {
     let replicas = 1 + draws(5);
     let servers = replicas + 1 + draws(40);
     let mut text = format!(
-        "study = \"place\"\nalgorithm = \"{algorithm}\"\nservers = {servers}\nreplicas = {replicas}\nvnodes = {}\n",
-        1 + draws(100)
+        "study = \"place\"\nalgorithm = \"{algorithm}\"\nservers = {servers}\nreplicas = {replicas}\n"
     );
+    let vnodes = 1 + draws(100);
+    if ["ring", "multiring", "xor", "two-d"].contains(&algorithm) {
+        text += &format!("vnodes = {vnodes}\n");
+    }
     text += &if draws(3) == 0 || algorithm == "two-choice" {
         format!("groups = {}\n", 1 + draws(3_000))
     } else {
@@ -34,7 +37,7 @@ pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {
     };
     if draws(3) == 0 {
         let weight = ["0.0", "0.5", "2.0", "3.7", "40.0"][draws(5) as usize];
-        text += &format!("heavy_servers = {}\nheavy_weight = {weight}\n", draws(servers + 1));
+        text += &format!("heavy_servers = {}\nheavy_weight = {weight}\n", 1 + draws(servers));
     }
     text += &format!("change = \"{}\"\n", ["remove", "add", "halve"][draws(3) as usize]);
     if algorithm == "maglev" {

@@ -15,6 +15,9 @@ pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {
     if once_in(draws, 5) {
         return super::clusters::failing(draws);
     }
+    if once_in(draws, 6) {
+        return chassis(draws);
+    }
     let mut text = String::from("study = \"rebuild\"\n");
     let shape = Shape::draw(draws);
     shape.write(&mut text, draws);
@@ -99,11 +102,18 @@ impl Shape {
         } else {
             quoted(text, "placement", pick(draws, &all));
         }
-        line(text, "vnodes", &(1 + draws(32)).to_string());
+        let vnodes = 1 + draws(32);
+        if text.contains("ring\"") && !text.contains("vring\"") {
+            line(text, "vnodes", &vnodes.to_string());
+        }
+        let drawn = !self.by_rack && (text.contains("crush") || text.contains("rendezvous"));
         match (self.grouped, draws(2)) {
             (true, 0) => line(text, "groups", &(1 + draws(64)).to_string()),
             (true, _) => line(text, "groups_per_server", &(1 + draws(12)).to_string()),
-            (false, 0) => quoted(text, "lost_set", pick(draws, &["auto", "enumerate", "draw"])),
+            (false, 0) => {
+                let how = pick(draws, &["auto", "enumerate", "draw"]);
+                quoted(text, "lost_set", if drawn { how } else { "enumerate" });
+            }
             (false, _) => {}
         }
     }
@@ -120,6 +130,60 @@ fn redundancy(shape: &Shape, text: &mut String, draws: Draw<'_>) {
     }
     quoted(text, "source", pick(draws, &["primary", "random", "least-loaded"]));
     quoted(text, "gather", pick(draws, &["primary", "target"]));
+}
+
+/// One chassis: arrays of its disks, or objects and groups on all of them.
+fn chassis(draws: Draw<'_>) -> String {
+    let mut text =
+        String::from("study = \"rebuild\"\nservers = 1\nfailure_domain = \"disk\"\nunit = \"1MiB\"\n");
+    let (form, data, parity, spares) = (draws(3), 1 + draws(5), 1 + draws(2), 1 + draws(2));
+    let width = data + parity;
+    let disks = match form {
+        0 => width * (1 + draws(2)) + spares,
+        1 => width + spares + draws(6),
+        _ => width + 1 + draws(6),
+    };
+    line(&mut text, "disks_per_server", &disks.to_string());
+    quoted(&mut text, "ec", &format!("{data}+{parity}"));
+    let amount = 16 * (1 + draws(8));
+    if form < 2 {
+        quoted(&mut text, "array", ["raid", "draid"][form as usize]);
+        line(&mut text, "spares", &spares.to_string());
+        let (key, all) = if form == 0 { ("disk_capacity", amount) } else { ("per_server", amount * disks) };
+        quoted(&mut text, key, &format!("{all}MiB"));
+    } else {
+        quoted(&mut text, "per_server", &format!("{}MiB", amount * disks));
+        if draws(2) == 0 {
+            line(&mut text, "groups", &(1 + draws(64)).to_string());
+        }
+    }
+    let (first, count) = (draws(disks), 1 + draws(3));
+    let words = (0..count).map(|at| format!("\"disk={}{}\"", (first + 2 * at) % disks, moment(draws)));
+    let words: Vec<String> = words.collect();
+    line(&mut text, "fail", &format!("[{}]", words.join(", ")));
+    if draws(2) == 0 {
+        quoted(&mut text, "detection", &format!("{}ms", draws(400)));
+    }
+    if draws(3) == 0 {
+        quoted(&mut text, "replace", &format!("{}ms", draws(3_000)));
+    }
+    if draws(2) == 0 {
+        quoted(&mut text, "disk_read", &format!("{}MB/s", 20 + draws(400)));
+        quoted(&mut text, "disk_write", &format!("{}MB/s", 20 + draws(400)));
+    }
+    quoted(&mut text, "gather", pick(draws, &["primary", "target"]));
+    quoted(&mut text, "source", pick(draws, &["primary", "random", "least-loaded"]));
+    if draws(2) == 0 {
+        line(&mut text, "window", &(1 + draws(8)).to_string());
+        line(&mut text, "recovery_max_active", &(1 + draws(40)).to_string());
+    }
+    if once_in(draws, 4) {
+        line(&mut text, "server_max_active", &(1 + draws(20)).to_string());
+    }
+    if once_in(draws, 4) {
+        quoted(&mut text, "server_rate_cap", &format!("{}MB/s", 20 + draws(900)));
+    }
+    text
 }
 
 /// One failure, as a user would write it. A named one depends on `turn`, so that it seldom coincides with
@@ -386,7 +450,8 @@ pub fn laws(outcome: &towtank_report::Outcome) -> Result<(), String> {
         }
     }
     if let (Some(all), Some(transfer)) = (value("time_to_full_redundancy_s"), value("transfer_s")) {
-        at_most("transfer_s", all)?;
+        // Disks that replace failed ones take back their data after all is safe.
+        at_most("transfer_s", value("time_to_rebalanced_s").unwrap_or(all))?;
         at_most("time_to_two_copies_s", all)?;
         if all == 0.0 && transfer > 0.0 {
             return Err("all is safe at once, but something was transferred".to_owned());

@@ -58,6 +58,7 @@ fn planned(grouped: bool, order: Order, reserve: bool, seed: u64) -> Vec<(Vec<u6
     let rules = Rules {
         source,
         gather,
+        reads_all: false,
         order,
         ties: None,
         seed: Seed(seed),
