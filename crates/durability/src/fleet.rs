@@ -4,6 +4,9 @@
 //! outage of a domain loses nothing: its devices are away until it ends, and the groups have fewer members to
 //! serve with meanwhile. Repairs go on during an outage.
 //!
+//! A system may begin with groups that lack a member which a good device is to become: a recovery is under
+//! way. If that device fails, its own repair brings the member back.
+//!
 //! Left out: devices that fail slowly, operators, and data that changes during an outage.
 
 use towtank_streams::Uniform;
@@ -137,6 +140,11 @@ pub struct System {
     /// The part that is the ruin of each domain.
     pub(crate) ruin_of: Vec<Option<usize>>,
     pub(crate) tolerance_max: usize,
+    pub(crate) tolerance_min: usize,
+    /// The places that are lacking at the start, in ascending order.
+    pub(crate) lacking: Vec<usize>,
+    /// The kind of each group, such as its pool; empty if there is one.
+    pub(crate) kinds: Vec<u32>,
 }
 
 impl System {
@@ -180,8 +188,108 @@ impl System {
         });
         let first = std::iter::once(0).chain(ends).collect();
         let group_at = of_device.concat();
-        let tolerance_max = fleet.groups.iter().map(|group| group.tolerance).max().unwrap_or(0);
-        Ok(System { fleet, parts, life_of, first, group_at, under, above, ruin_of, tolerance_max })
+        let tolerances = || fleet.groups.iter().map(|group| group.tolerance);
+        let (tolerance_min, tolerance_max) =
+            (tolerances().min().unwrap_or(0), tolerances().max().unwrap_or(0));
+        Ok(System {
+            fleet,
+            parts,
+            life_of,
+            first,
+            group_at,
+            under,
+            above,
+            ruin_of,
+            tolerance_max,
+            tolerance_min,
+            lacking: Vec::new(),
+            kinds: Vec::new(),
+        })
+    }
+
+    /// The same system, in which devices do not hold their part of groups at the start: pairs of a device and
+    /// a group of it.
+    ///
+    /// # Errors
+    /// If a pair is not in the system.
+    pub fn lacking(mut self, pairs: &[(usize, usize)]) -> Result<System, DurabilityError> {
+        let devices = self.fleet.devices.len();
+        for (index, (device, group)) in pairs.iter().enumerate() {
+            let named = |named: usize, there: usize| DurabilityError::Unknown {
+                what: "lacking place",
+                index,
+                named,
+                there,
+            };
+            if *device >= devices {
+                return Err(named(*device, devices));
+            }
+            let mut places = self.places(*device);
+            let place = places.find(|place| self.group_at(*place) == *group);
+            self.lacking.push(place.ok_or_else(|| named(*group, self.groups()))?);
+        }
+        self.lacking.sort_unstable();
+        self.lacking.dedup();
+        Ok(self)
+    }
+
+    /// The same system with a kind for each group, such as its pool: losses are also counted by kind.
+    ///
+    /// # Panics
+    /// If there are not as many as groups.
+    #[must_use]
+    pub fn of_kinds(self, kinds: Vec<u32>) -> System {
+        assert_eq!(kinds.len(), self.groups(), "each group has a kind");
+        System { kinds, ..self }
+    }
+
+    pub(crate) fn kind(&self, group: usize) -> usize {
+        self.kinds.get(group).map_or(0, |kind| *kind as usize)
+    }
+
+    pub(crate) fn all_kinds(&self) -> usize {
+        self.kinds.iter().max().map_or(1, |most| *most as usize + 1)
+    }
+
+    /// The parts whose failure leads to a degree of damage where nothing else has failed.
+    pub(crate) fn leading_to(&self, degree: usize) -> Vec<usize> {
+        let mut found: Vec<usize> = Vec::new();
+        for (group, own) in self.fleet.groups.iter().enumerate() {
+            let depth = self.tolerance_max - own.tolerance;
+            self.leading_from((group, depth), degree, |_| true, &mut found);
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// Adds the parts whose failure takes a group, which is so deep, to a degree of damage, if its members
+    /// are there of which that is true.
+    pub(crate) fn leading_from(
+        &self,
+        (group, depth): (usize, usize),
+        degree: usize,
+        is_there: impl Fn(usize) -> bool,
+        to: &mut Vec<usize>,
+    ) {
+        let members = || self.fleet.groups[group].devices.iter().copied().filter(|device| is_there(*device));
+        if depth + 1 >= degree {
+            to.extend(members());
+        }
+        if self.parts.len() > self.fleet.devices.len() {
+            for (domain, ruin) in members()
+                .flat_map(|device| &self.above[device])
+                .filter_map(|domain| Some((*domain, self.ruin_of[*domain]?)))
+            {
+                let under = members().filter(|device| self.above[*device].contains(&domain)).count();
+                to.extend(Some(ruin).filter(|_| depth + under >= degree));
+            }
+        }
+    }
+
+    /// The device of a place.
+    pub(crate) fn device_at(&self, place: usize) -> usize {
+        self.first.partition_point(|first| *first as usize <= place) - 1
     }
 
     /// The number of groups.

@@ -72,11 +72,17 @@ impl<R: Repair> Question<'_, R> {
         }
     }
 
+    /// Whether something is lacking at the start.
+    fn starts_damaged(&self) -> bool {
+        !self.failed.is_empty() || !self.system.lacking.is_empty()
+    }
+
     /// The state at the start, with what the failures before it did.
     fn start(&self, blank: &State, state: &mut State, draws: &mut Draws) -> Happened {
         state.copy(blank);
         state.redraw(self.system, draws);
-        let mut all = Happened::default();
+        let mut all =
+            Happened { reached: state.start(self.system, self.repair, draws), ..Happened::default() };
         for device in self.failed {
             let happened = state.fail(self.system, self.repair, *device, draws);
             all.reached = all.reached.max(happened.reached);

@@ -64,7 +64,8 @@ pub(crate) struct State {
     is_ruined: Vec<bool>,
     /// How many of its members a group misses.
     pub(crate) exposure: Exposure,
-    /// For each pair of device and group, as the how many-th member it is missed; 0 where it is not.
+    /// For each pair of device and group, how exposed the group was when the device failed; 0 where it is not
+    /// missed.
     degree: Vec<u8>,
     pub(crate) jobs: Vec<Job>,
     /// How many domains of each device are out.
@@ -150,35 +151,84 @@ impl State {
         life.accumulated(age + until_h - self.now_h) - life.accumulated(age)
     }
 
-    /// The devices of which each would lose something if it failed now, and what.
-    pub(crate) fn exposed(&self, system: &System) -> Vec<(usize, Loss)> {
-        let mut critical: Vec<usize> = Vec::new();
-        for place in self.jobs.iter().flat_map(|job| system.places(job.device)) {
-            let group = system.group_at(place);
-            if self.exposure.missing(group) == system.fleet.groups[group].tolerance {
-                critical.push(group);
+    /// The recovery that is under way at the start begins; returns the degree of damage.
+    pub(crate) fn start<R: Repair>(&mut self, system: &System, repair: &R, draws: &mut Draws) -> usize {
+        let mut stage = 0;
+        let mut reached = 0;
+        for place in &system.lacking {
+            let group = system.group_at(*place);
+            let missing = self.exposure.missing(group) + 1;
+            self.exposure.set_missing(system, group, missing);
+        }
+        for place in &system.lacking {
+            let group = system.group_at(*place);
+            let degree = self.degree_of(system, repair, group);
+            self.degree[*place] = degree.min(255) as u8;
+            stage = stage.max(degree);
+            reached = reached.max(self.depth(system, group));
+        }
+        if stage > 0 {
+            let job = Job {
+                group: usize::MAX,
+                domain: usize::MAX,
+                is_start: true,
+                ..self.job(system, system.device_at(system.lacking[0]), stage)
+            };
+            self.begin(system, repair, job, draws);
+            repair.pace(system, &mut self.jobs);
+        }
+        reached
+    }
+
+    /// How exposed a group is, as a repair counts it.
+    fn degree_of<R: Repair>(&self, system: &System, repair: &R, group: usize) -> usize {
+        match repair.stages() {
+            Stages::One => 1,
+            Stages::OfGroups => self.depth(system, group),
+            Stages::OfPool => self.exposure.missing(group),
+        }
+    }
+
+    /// The damage of a group: those that survive all lie as deep as those that survive less with fewer lost.
+    fn depth(&self, system: &System, group: usize) -> usize {
+        self.exposure.missing(group) + system.tolerance_max - system.fleet.groups[group].tolerance
+    }
+
+    /// Whether the recovery at the start has not brought a place to its device yet.
+    fn is_lacking(&self, system: &System, place: usize) -> bool {
+        let is_left = || self.degree[place] > 0 && self.jobs.iter().any(|job| job.is_start);
+        system.lacking.binary_search(&place).is_ok() && is_left()
+    }
+
+    /// Whether a device has its part of a group.
+    fn holds(&self, system: &System, device: usize, group: usize) -> bool {
+        let lacks = || {
+            let mut own = system.lacking.iter().filter(|place| system.group_at(**place) == group);
+            own.any(|place| self.is_lacking(system, *place) && system.device_at(*place) == device)
+        };
+        !self.is_bad[device] && !lacks()
+    }
+
+    /// When a good part has accumulated so much more hazard.
+    pub(crate) fn time_of(&self, system: &System, part: usize, hazard: f64) -> f64 {
+        self.now_h + system.life(part).rest_h(self.now_h - self.born_h[part], hazard)
+    }
+
+    /// The parts whose failure leads to a degree of damage, and perhaps others; `always` are those that lead
+    /// there from a whole system.
+    pub(crate) fn leading_to(&self, system: &System, degree: usize, always: &[usize]) -> Vec<usize> {
+        let mut found: Vec<usize> = always.to_vec();
+        for group in self.jobs.iter().flat_map(|job| job.places(system)).map(|place| system.group_at(place)) {
+            if self.exposure.missing(group) > 0 {
+                let depth = self.depth(system, group);
+                let holds = |device: usize| self.holds(system, device, group);
+                system.leading_from((group, depth), degree, holds, &mut found);
             }
         }
-        if system.tolerance_max == 0 || self.jobs.is_empty() {
-            let has_none = |group: &usize| system.fleet.groups[*group].tolerance == 0;
-            critical.extend((0..system.groups()).filter(has_none));
-        }
-        critical.sort_unstable();
-        critical.dedup();
-        let mut found: Vec<(usize, Loss)> = Vec::new();
-        for group in critical {
-            let members = &system.fleet.groups[group].devices;
-            let is_ruined = members.iter().any(|device| self.is_bad[*device] && self.is_ruined[*device]);
-            let cause = if is_ruined { Cause::Domain } else { Cause::Devices };
-            let good = members.iter().filter(|device| !self.is_bad[**device]);
-            found.extend(good.map(|device| (*device, Loss { group, groups: 1, cause })));
-        }
-        found.sort_by_key(|(device, loss)| (*device, loss.group));
-        found.dedup_by(|next, kept| {
-            let is_same = next.0 == kept.0;
-            kept.1.groups += usize::from(is_same);
-            is_same
-        });
+        found.sort_unstable();
+        found.dedup();
+        let is_good = |part: usize| self.is_bad.get(part).is_none_or(|is_bad| !is_bad);
+        found.retain(|part| is_good(*part));
         found
     }
 
@@ -308,10 +358,14 @@ impl State {
             let mut stage = 1;
             for place in system.places(device) {
                 let group = system.group_at(place);
-                let missing = self.exposure.missing(group) + 1;
+                let was_lacking = self.is_lacking(system, place);
+                let missing = self.exposure.missing(group) + usize::from(!was_lacking);
                 self.exposure.set_missing(system, group, missing);
-                self.degree[place] = if repair.stages() == Stages::One { 1 } else { missing.min(255) as u8 };
+                self.degree[place] = self.degree_of(system, repair, group).min(255) as u8;
                 stage = stage.max(usize::from(self.degree[place]));
+                if was_lacking {
+                    continue;
+                }
                 let tolerance = system.fleet.groups[group].tolerance;
                 if missing == tolerance + 1 {
                     lost.push(group);
@@ -319,7 +373,8 @@ impl State {
                     critical.push(group);
                 }
             }
-            self.begin(system, repair, device, stage, draws);
+            let job = self.job(system, device, stage);
+            self.begin(system, repair, job, draws);
             if let (LossRule::MoreGroupsThan(_), Some(group)) = (system.fleet.rule, lost.last()) {
                 self.begin_whole(system, repair, *group, draws);
             }
@@ -359,8 +414,7 @@ impl State {
         is_so
     }
 
-    /// The degree of damage of the groups of these devices: those that survive all lie as deep as those that
-    /// survive less with fewer lost.
+    /// The degree of damage of the groups of these devices.
     fn damage(&self, system: &System, devices: &[usize]) -> usize {
         if let LossRule::MoreGroupsThan(tolerance) = system.fleet.rule {
             let of_group =
@@ -370,11 +424,7 @@ impl State {
             return all[..=tolerance].iter().sum();
         }
         let places = devices.iter().flat_map(|device| system.places(*device));
-        let groups = places.map(|place| system.group_at(place));
-        let deep = groups.map(|group| {
-            self.exposure.missing(group) + system.tolerance_max - system.fleet.groups[group].tolerance
-        });
-        deep.max().unwrap_or(0)
+        places.map(|place| self.depth(system, system.group_at(place))).max().unwrap_or(0)
     }
 
     fn job(&self, system: &System, device: usize, stage: usize) -> Job {
@@ -386,21 +436,16 @@ impl State {
             top: stage.min(STAGES_MAX),
             wait_h: 0.0,
             left_h: [0.0; STAGES_MAX],
+            part: 0,
+            part_ends_h: 0.0,
             pace: 1.0,
             is_whole: false,
+            is_start: false,
             luck: 0.0,
         }
     }
 
-    fn begin<R: Repair>(
-        &mut self,
-        system: &System,
-        repair: &R,
-        device: usize,
-        stage: usize,
-        draws: &mut Draws,
-    ) {
-        let mut job = self.job(system, device, stage);
+    fn begin<R: Repair>(&mut self, system: &System, repair: &R, mut job: Job, draws: &mut Draws) {
         repair.begin(system, &self.jobs, &mut job, &mut draws.of(REPAIRS));
         self.jobs.push(job);
     }
@@ -423,15 +468,26 @@ impl State {
         self.whole += 1;
     }
 
-    /// The wait or the stage of a job is over.
+    /// The wait, a part of the stage, or the stage of a job is over.
     fn end_of_stage<R: Repair>(&mut self, system: &System, repair: &R, index: usize, draws: &mut Draws) {
         let job = &mut self.jobs[index];
         if job.wait_h > 0.0 {
             job.wait_h = 0.0;
             return;
         }
-        let (device, stage) = (job.device, job.stage);
+        let stage = job.stage;
+        if job.part_ends_h > 0.0 {
+            job.left_h[stage - 1] = job.left_h[stage - 1].min(job.part_ends_h);
+            job.part += 1;
+            let job = *job;
+            self.restore(system, &job, |degree, group| {
+                degree == stage && job.part_of(group, repair.parts()) < job.part
+            });
+            repair.pace(system, &mut self.jobs);
+            return;
+        }
         job.left_h[stage - 1] = 0.0;
+        (job.part, job.part_ends_h) = (0, 0.0);
         job.stage -= 1;
         let job = *job;
         if job.is_whole {
@@ -446,18 +502,29 @@ impl State {
         if job.stage == 0 {
             self.jobs.swap_remove(index);
         }
-        for place in system.places(device) {
-            let group = system.group_at(place);
-            if repair.stages() == Stages::OfPool {
+        if repair.stages() == Stages::OfPool {
+            for group in job.places(system).map(|place| system.group_at(place)) {
                 let stages = self.jobs.iter().filter(|other| other.group == group).map(|other| other.stage);
                 self.exposure.set_missing(system, group, stages.max().unwrap_or(0));
-            } else if usize::from(self.degree[place]) >= stage {
+            }
+        } else {
+            self.restore(system, &job, |degree, _| degree >= stage);
+        }
+        if job.stage == 0 && !job.is_start {
+            self.renew(system, job.device, draws);
+        }
+    }
+
+    /// Groups of a job, chosen by how exposed they were and their numbers, do not miss their member any more.
+    /// What the recovery at the start was to bring to a device that failed since is for the repair of that.
+    fn restore(&mut self, system: &System, job: &Job, is_restored: impl Fn(usize, usize) -> bool) {
+        for place in job.places(system) {
+            let (group, degree) = (system.group_at(place), usize::from(self.degree[place]));
+            let is_own = !job.is_start || !self.is_bad[system.device_at(place)];
+            if degree > 0 && is_own && is_restored(degree, group) {
                 self.degree[place] = 0;
                 self.exposure.set_missing(system, group, self.exposure.missing(group) - 1);
             }
-        }
-        if job.stage == 0 {
-            self.renew(system, device, draws);
         }
     }
 

@@ -2,11 +2,11 @@
 //! long its repairs take by the model of `whatif`, and how often devices fail.
 //!
 //! The probability is found by simulation of rare events (`towtank_durability`), by two methods that must
-//! agree. What it leaves out: unreadable sectors, ages and batches of devices, hosts and racks that fail as a
-//! whole, operators; groups keep their devices after a repair. Clusters that are not whole are refused.
+//! agree. What it leaves out: batches of devices, outages, operators; groups keep their devices after a
+//! repair. Clusters that lack something begin there; states that are not modelled are refused.
 //!
 //! - `scenario`: the keys; `layout`: groups on devices, hosts and racks; `bursts`: what fails at once;
-//! - `repairs`: recoveries that say how long repairs take;
+//! - `failures`: what fails how often; `repairs`: recoveries that say how long repairs take;
 //! - `case`: the checked scenario; `observed`, `measures`: one replicate and its measures;
 //! - `answer`, `present`: the answer in words and tables;
 //! - `keys`, `described`: the same of a system that is described by keys, with all of these parts of its own.
@@ -15,6 +15,7 @@ mod answer;
 mod bursts;
 mod case;
 mod described;
+mod failures;
 mod keys;
 mod layout;
 mod measures;
@@ -113,11 +114,9 @@ impl Question for Durability {
          declustered pools, drawn groups, copysets), --repair-time and how often disks fail. Exact where a chain has it, which a \
          simulation confirms; else by two methods. A key that means nothing for the description is refused.\n\n\
          The failure rate is a rate: expected failures of each device in a year of 365.25 days; it is constant, and devices \
-         fail independently, as single devices. Groups count as exposed until the last one is repaired, so the probability is an \
-         upper bound for the repair times. A cluster that is not whole now, or whose groups survive different numbers of lost \
-         devices, is refused. Not modelled: unreadable sectors, ages and batches of devices, hosts and racks that fail as a \
-         whole (but for --burst), operators.";
-    const RESULTS_VERSION: u32 = 1;
+         fail independently. Groups are restored one after the other, as the recoveries had them. A cluster that lacks something \
+         begins there; a state that is not modelled is refused. Not modelled with exports: batches of devices, outages, operators.";
+    const RESULTS_VERSION: u32 = 2;
     const EXAMPLES: &'static [&'static str] = &[
         "towtank durability --report report.json --failure-rate 3% --mission 5y",
         "towtank durability --report report.json --burst '3 disks' --burst '1 % of hosts'",
@@ -243,6 +242,7 @@ pub enum Seen {
 }
 
 /// What is presented besides the measures.
+#[allow(clippy::large_enum_variant, reason = "there is one of it")]
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Kept {

@@ -337,6 +337,7 @@ impl Ready {
                 seed: context.seed,
                 reserve: staged.limits.reservations.is_some(),
                 backfill: settings.backfill,
+                count_ends: false,
             },
             down: groups.down(),
             used: staged.used.clone(),

@@ -79,6 +79,8 @@ pub struct Rules {
     pub reserve: bool,
     /// What a backfill of a group costs before its first object is copied.
     pub backfill: Backfill,
+    /// Whether records that become complete are counted over time.
+    pub count_ends: bool,
 }
 
 /// The time that a backfill of a group takes before its first object is copied: to begin, and to list the
@@ -512,7 +514,10 @@ impl<'a> Ledger<'a> {
 
     /// The plan for the turns of each driver.
     fn write_plan(&self, orders: &[Vec<Turn>]) -> (Plan, Vec<(u32, u32)>) {
-        let mut plan = Plan::new().of_groups(self.affected.grouped).split_by_priority(self.affected.follows);
+        let mut plan = Plan::new()
+            .of_groups(self.affected.grouped)
+            .split_by_priority(self.affected.follows)
+            .count_ends(self.rules.count_ends);
         let mut jobs = Vec::new();
         // Large tables are not copied while they grow.
         let turns: usize = orders.iter().map(Vec::len).sum();

@@ -148,6 +148,8 @@ pub struct Counts {
     pub progress: OverTime<u64>,
     /// The same by priority, the rows as in `last`; only where the plan asks for it.
     pub by_priority: Rows<SPARES>,
+    /// Tasks that ended, by time, the rows as in `last`; only where the plan asks for it.
+    pub ended: Rows<SPARES>,
     /// Jobs by the time of their first unit; only where groups have one object in progress.
     pub begun: OverTime<u64>,
     /// When the last job finished, by the number of copies or shards that were left to spare; the last row is
@@ -191,6 +193,13 @@ pub enum Sample {
         /// Its priority.
         priority: u8,
     },
+    /// A task ends, where the plan asks for it.
+    Ended {
+        /// When.
+        at: SimTime,
+        /// How many copies or shards were left beyond those needed to read it.
+        spare: u8,
+    },
     /// An object or a group accepts writes again.
     Restored(SimTime),
     /// A task has all its reservations, after this wait.
@@ -228,6 +237,7 @@ impl Statistics for Counts {
             }
             Sample::Begun(at) => self.begun.add(at, &1),
             Sample::Prior { bytes, at, priority } => self.by_priority.add(usize::from(priority), at, bytes),
+            Sample::Ended { at, spare } => self.ended.add(usize::from(spare), at, 1),
             Sample::Restored(at) => self.restored.add(at, &1),
             Sample::Reserved(span) => self.reserving = self.reserving.saturating_add(span),
             Sample::Slept { own, others } => {
@@ -246,6 +256,7 @@ impl Statistics for Counts {
         self.progress.merge(&other.progress);
         self.begun.merge(&other.begun);
         self.by_priority.merge(&other.by_priority);
+        self.ended.merge(&other.ended);
         self.restored.merge(&other.restored);
         for (mine, theirs) in self.last.iter_mut().zip(other.last) {
             *mine = (*mine).max(theirs);
@@ -277,6 +288,8 @@ impl Counts {
         assert!(self.jobs <= self.bytes, "{} jobs are done of {} bytes", self.jobs, self.bytes);
         let begun = self.begun.whole();
         assert!(begun == 0 || begun >= self.jobs, "{} jobs are done, and {begun} have begun", self.jobs);
+        let ended = self.ended.whole().unwrap_or(0);
+        assert!(ended <= self.jobs, "{ended} records are complete after {} jobs", self.jobs);
         let restored = self.restored.whole();
         assert!(restored <= self.jobs, "{restored} records take writes again after {} jobs", self.jobs);
         let last = self.last.iter().max().copied().unwrap_or_default();

@@ -73,6 +73,8 @@ pub struct Plan {
     grouped: bool,
     /// What is done is counted by priority too.
     split: bool,
+    /// Tasks that end are counted.
+    ends: bool,
     devices: Vec<DeviceId>,
     reserved: Vec<DeviceId>,
 }
@@ -101,6 +103,19 @@ impl Plan {
     #[must_use]
     pub(crate) fn is_split(&self) -> bool {
         self.split
+    }
+
+    /// Sets whether tasks that end are counted.
+    #[must_use]
+    pub(crate) fn count_ends(self, ends: bool) -> Plan {
+        Plan { ends, ..self }
+    }
+
+    /// Whether tasks that end are counted.
+    #[inline]
+    #[must_use]
+    pub(crate) fn counts_ends(&self) -> bool {
+        self.ends
     }
 
     /// Whether tasks are groups.

@@ -202,6 +202,9 @@ pub struct Recovered {
     pub progress: Vec<(SimTime, u64)>,
     /// The same by priority, with the rows of `last_by_spare`: only where records follow a changed map.
     pub progress_by_spare: [Vec<(SimTime, u64)>; SPARES],
+    /// Records that became complete over time, with the rows of `last_by_spare`: only where the rules ask for
+    /// it.
+    pub ended_by_spare: [Vec<(SimTime, u64)>; SPARES],
     /// Bytes that the last phase planned and did not finish.
     pub unfinished: u64,
     /// The bound, summed over phases.
@@ -504,6 +507,7 @@ impl Recovery<'_> {
             begun: Vec::new(),
             progress: Vec::new(),
             progress_by_spare: Default::default(),
+            ended_by_spare: Default::default(),
             unfinished: 0,
             bound: SimSpan::ZERO,
             ideal: SimSpan::ZERO,

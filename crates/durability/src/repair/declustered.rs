@@ -58,6 +58,13 @@ impl Repair for Declustered {
             let what = "a device in no declustered pool, or in several";
             return Err(DurabilityError::NotModelled { what, next });
         }
+        if !system.lacking.is_empty() {
+            let next = "ask from a whole pool, or use a table of repair times";
+            return Err(DurabilityError::NotModelled {
+                what: "a declustered pool in which something is lacking at the start",
+                next,
+            });
+        }
         Ok(())
     }
 

@@ -12,7 +12,7 @@ use towtank_streams::{Draws, Purpose, Uniform};
 use super::plain::run_to;
 use super::{Batch, Method, Question};
 use crate::fleet::{LossRule, Part, System};
-use crate::repair::Repair;
+use crate::repair::{Job, Repair};
 use crate::state::{Loss, Next, State};
 
 /// Failures that are put into each mission.
@@ -32,7 +32,7 @@ const COURSE: Purpose = Purpose(0x636f_7572);
 const CHOICE: Purpose = Purpose(0x6368_6f69);
 
 pub(super) fn batch<R: Repair>(question: &Question<'_, R>, cycles: u32, number: u32) -> Batch {
-    let mut batch = Batch::new(Method::Biased, cycles, question.system.groups());
+    let mut batch = Batch::new(Method::Biased, cycles, question.system);
     let blank = State::new(question.system);
     let mut state = blank.clone();
     let mut course = Course::new(question.system, &blank);
@@ -41,13 +41,14 @@ pub(super) fn batch<R: Repair>(question: &Question<'_, R>, cycles: u32, number: 
         let mut draws = Draws::new(question.seed, number, key);
         let mut weight = 0.0;
         let started = question.start(&blank, &mut state, &mut draws);
-        if !question.failed.is_empty() {
+        if question.starts_damaged() {
             let mut own = Draws::new(question.seed.part(1), number, key);
             course.begin(&state);
-            let roots = question.failed.iter().copied();
-            course.root(question.system, roots);
+            let system = question.system;
+            let failed = question.failed.iter().flat_map(|device| system.places(*device));
+            course.root(system, failed.chain(system.lacking.iter().copied()));
             let loss = started.loss.map(|loss| (1.0, loss)).or_else(|| course.follow(question, &mut own));
-            weight += loss.map_or(0.0, |found| count(&mut batch, 1.0, found));
+            weight += loss.map_or(0.0, |found| count(question.system, &mut batch, 1.0, found));
         }
         let mut is_lost = started.loss.is_some();
         for injection in 0..INJECTIONS {
@@ -62,7 +63,7 @@ pub(super) fn batch<R: Repair>(question: &Question<'_, R>, cycles: u32, number: 
             let times = question.mission_h / f64::from(INJECTIONS) / density;
             course.begin(&state);
             let found = course.inject(question, part, &mut own);
-            weight += found.map_or(0.0, |found| count(&mut batch, times, found));
+            weight += found.map_or(0.0, |found| count(question.system, &mut batch, times, found));
         }
         batch.below_h += state.exposure.below_h;
         batch.observed_h += state.now_h;
@@ -74,9 +75,9 @@ pub(super) fn batch<R: Repair>(question: &Question<'_, R>, cycles: u32, number: 
 }
 
 /// Adds a loss to its causes; returns its weight.
-fn count(batch: &mut Batch, times: f64, found: (f64, Loss)) -> f64 {
+fn count(system: &System, batch: &mut Batch, times: f64, found: (f64, Loss)) -> f64 {
     let weight = times * found.0;
-    batch.lose(weight, found.1.cause, found.1.groups);
+    batch.lose(system, weight, found.1);
     weight
 }
 
@@ -143,9 +144,9 @@ impl Course {
         self.rooted.drain(..).for_each(|group| self.is_rooted[group] = false);
     }
 
-    /// Marks the groups of devices that are whole, or now damaged by these devices alone.
-    fn root(&mut self, system: &System, devices: impl Iterator<Item = usize>) {
-        for group in devices.flat_map(|device| system.places(device)).map(|place| system.group_at(place)) {
+    /// Marks the groups of places as damaged since the root.
+    fn root(&mut self, system: &System, places: impl Iterator<Item = usize>) {
+        for group in places.map(|place| system.group_at(place)) {
             if !self.is_rooted[group] {
                 self.is_rooted[group] = true;
                 self.rooted.push(group);
@@ -176,7 +177,7 @@ impl Course {
                 system.places(*device).any(|place| exposure.missing(system.group_at(place)) == 0)
             })
             .collect();
-        self.root(system, whole.into_iter());
+        self.root(system, whole.into_iter().flat_map(|device| system.places(device)));
         let exposure = &self.state.exposure;
         let is_rooted = &mut self.is_rooted;
         self.rooted.retain(|group| {
@@ -275,9 +276,9 @@ impl Course {
 
     /// Until a repair of a member of the group ends; of any, where the group is whole.
     fn window(&self, system: &System, group: usize) -> f64 {
-        let is_member = |device: usize| system.places(device).any(|place| system.group_at(place) == group);
+        let is_member = |job: &Job| job.places(system).any(|place| system.group_at(place) == group);
         let is_whole = self.state.exposure.missing(group) == 0;
-        let jobs = self.state.jobs.iter().filter(|job| is_whole || is_member(job.device));
+        let jobs = self.state.jobs.iter().filter(|job| is_whole || is_member(job));
         let rests = jobs.map(|job| job.wait_h.max(0.0) + job.left_h[job.stage - 1] / job.pace.max(1e-12));
         rests.fold(f64::INFINITY, f64::min)
     }

@@ -7,18 +7,18 @@ use crate::repair::Repair;
 use crate::state::{Loss, State};
 
 pub(super) fn batch<R: Repair>(question: &Question<'_, R>, cycles: u32, number: u32) -> Batch {
-    let mut batch = Batch::new(Method::Plain, cycles, question.system.groups());
+    let mut batch = Batch::new(Method::Plain, cycles, question.system);
     let blank = State::new(question.system);
     let mut state = blank.clone();
     for cycle in 0..cycles {
         let mut draws = Draws::new(question.seed, number, u64::from(cycle));
         let loss = question.start(&blank, &mut state, &mut draws).loss;
         let loss = loss.or_else(|| run_to(question, &mut state, question.mission_h, &mut draws));
-        if let Some(Loss { cause, groups, .. }) = loss {
+        if let Some(loss) = loss {
             batch.hits += 1;
             batch.weight += 1.0;
             batch.square += 1.0;
-            batch.lose(1.0, cause, groups);
+            batch.lose(question.system, 1.0, loss);
         }
         batch.below_h += state.exposure.below_h;
         batch.observed_h += state.now_h;

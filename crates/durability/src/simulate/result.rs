@@ -4,8 +4,10 @@ use towtank_metrics::interval::{student_t_975, student_t_beyond};
 
 use super::{Cause, Method, Question};
 use crate::error::{DurabilityError, within};
+use crate::fleet::System;
 use crate::rates::Life;
 use crate::repair::Repair;
+use crate::state::Loss;
 use crate::sums::{Bounds, clopper_pearson, sum};
 
 /// What one batch of work found. Sums are over its cycles.
@@ -21,6 +23,8 @@ pub struct Batch {
     /// Weights times groups that were lost.
     pub(super) groups: f64,
     pub(super) causes: [f64; 3],
+    /// Weights by the kind of the lost group with the lowest number.
+    pub(super) kinds: Vec<f64>,
     /// Time in which groups could not serve, summed over groups, and time that was looked at.
     pub(super) below_h: f64,
     pub(super) observed_h: f64,
@@ -28,7 +32,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    pub(super) fn new(method: Method, cycles: u32, all_groups: usize) -> Batch {
+    pub(super) fn new(method: Method, cycles: u32, system: &System) -> Batch {
         Batch {
             method,
             cycles: u64::from(cycles),
@@ -37,16 +41,18 @@ impl Batch {
             hits: 0,
             groups: 0.0,
             causes: [0.0; 3],
+            kinds: vec![0.0; system.all_kinds()],
             below_h: 0.0,
             observed_h: 0.0,
-            all_groups: all_groups as u64,
+            all_groups: system.groups() as u64,
         }
     }
 
     /// Adds a weighted loss to causes and groups.
-    pub(super) fn lose(&mut self, weight: f64, cause: Cause, groups: usize) {
-        self.causes[cause as usize] += weight;
-        self.groups += weight * groups as f64;
+    pub(super) fn lose(&mut self, system: &System, weight: f64, loss: Loss) {
+        self.causes[loss.cause as usize] += weight;
+        self.kinds[system.kind(loss.group)] += weight;
+        self.groups += weight * loss.groups as f64;
     }
 }
 
@@ -71,6 +77,8 @@ pub struct Estimate {
     pub groups_lost: f64,
     /// P(loss) by what caused the first: devices, a domain, an unreadable place.
     pub by_cause: [(Cause, f64); 3],
+    /// P(loss) by the kind of group that was lost first.
+    pub by_kind: Vec<f64>,
     /// The share of its time in which a group cannot serve; none where only rare courses were looked at.
     pub below: Option<f64>,
     /// P(loss) of each batch.
@@ -128,7 +136,9 @@ pub fn estimate(batches: &[Batch]) -> Result<Estimate, DurabilityError> {
     };
     let observed = total(|batch| batch.observed_h) * first.all_groups as f64;
     let by = |cause: Cause| (cause, sum(batches.iter().map(|batch| batch.causes[cause as usize])) / count);
+    let kinds = |kind: usize| sum(batches.iter().map(|batch| batch.kinds[kind])) / count;
     Ok(Estimate {
+        by_kind: (0..first.kinds.len()).map(kinds).collect(),
         method: first.method,
         loss,
         standard_error: libm::sqrt(variance),
@@ -184,7 +194,7 @@ pub struct MeanTime {
 #[must_use]
 pub fn mean_time<R: Repair>(question: &Question<'_, R>, found: &Estimate) -> Option<MeanTime> {
     let is_constant = |life: &Life| matches!(life, Life::Constant { .. });
-    let is_steady = question.system.fleet.lives.iter().all(is_constant) && question.failed.is_empty();
+    let is_steady = question.system.fleet.lives.iter().all(is_constant) && !question.starts_damaged();
     let is_short = question.repair.mean_h(question.system) < 0.01 * question.mission_h;
     (found.loss > 0.0).then(|| MeanTime {
         hours: -question.mission_h / libm::log1p(-found.loss),

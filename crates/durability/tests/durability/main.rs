@@ -8,4 +8,5 @@ mod golden;
 mod policies;
 mod simulated;
 mod small;
+mod starts;
 mod systems;

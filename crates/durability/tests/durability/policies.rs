@@ -4,7 +4,9 @@ use proptest::prelude::*;
 use towtank_durability::exact::{Chain, KOfN, RepairLaw};
 use towtank_durability::fleet::{Device, Domain, Fleet, LossRule, Span, System};
 use towtank_durability::rates::{Life, Year};
-use towtank_durability::repair::{Amplification, Declustered, Job, Repair, Row, Scope, Simple, Table};
+use towtank_durability::repair::{
+    Amplification, Declustered, Job, Repair, Restored, Row, Scope, Simple, Table,
+};
 use towtank_durability::simulate::{
     Batch, Estimate, Method, Question, agreement, batch, estimate, mean_time, simulate,
 };
@@ -211,9 +213,9 @@ fn a_table_of_equal_times_is_a_constant_repair() {
     let row = |devices, hosts, until: &[f64]| Row {
         devices,
         hosts,
-        until_h: until.iter().map(|at| vec![*at]).collect(),
+        restored: until.iter().map(|at| vec![Restored::at_once(*at)]).collect(),
     };
-    let table = |rows| Table { delay: Span::Constant(1.0), rows };
+    let table = |rows| Table { delay: Span::Constant(1.0), rows, start: None };
     let same = table(vec![row(1, 1, &[30.0, 30.0, 30.0])]);
     let constant =
         Simple { delay: Span::Constant(1.0), work: Span::Constant(30.0), shared_by: Scope::Nobody };

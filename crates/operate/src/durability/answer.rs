@@ -71,6 +71,9 @@ pub(super) fn answer(view: &View<'_>) -> Answer {
         );
         answer.push(Label::Risk, text);
     }
+    if let Some(text) = ranges(view) {
+        answer.push(Label::Also, text);
+    }
     if let Some(mttdl) = view.value("mttdl_years") {
         answer.push(Label::Also, format!("mean time to a loss {} years", human::digits(mttdl)));
     }
@@ -80,18 +83,20 @@ pub(super) fn answer(view: &View<'_>) -> Answer {
             format!("expected share of groups lost {share:.2e}; of objects, if groups have equally many"),
         );
     }
+    for (what, shares) in
+        [("the pool that loses data first", &kept.pools), ("the last cause of a loss", &kept.causes)]
+    {
+        if let Some(text) = by_share(what, shares) {
+            answer.push(Label::Also, text);
+        }
+    }
     if let Some(text) = methods(view) {
         answer.push(Label::Also, text);
     }
     for text in assumed(view) {
         answer.push(Label::Assumed, text);
     }
-    answer.push(
-        Label::LeavesOut,
-        "unreadable sectors, ages and batches of devices, hosts and racks that fail as a whole, operators; groups keep their \
-         devices after a repair"
-            .to_owned(),
-    );
+    answer.push(Label::LeavesOut, kept.left_out.clone());
     answer.by_measures(["loss_probability"])
 }
 
@@ -121,6 +126,14 @@ fn methods(view: &View<'_>) -> Option<String> {
     })
 }
 
+/// Shares of the probability, where there are several.
+fn by_share(what: &str, shares: &[(String, f64)]) -> Option<String> {
+    let all: f64 = shares.iter().map(|(_, loss)| loss).sum();
+    let share = |(name, loss): &(String, f64)| format!("{name} {}", human::quantity(loss / all, "share"));
+    let first: Vec<String> = shares.iter().take(3).map(share).collect();
+    (shares.len() > 1).then(|| format!("{what}: {}", first.join(", ")))
+}
+
 /// Several points, one line for each.
 pub(super) fn compared(views: &[View<'_>]) -> Answer {
     let each = views.iter().map(|view| format!("{}: {}", view.name(), finding(view)));
@@ -132,22 +145,35 @@ fn finding(view: &View<'_>) -> String {
         let why = view.reason("loss_probability").unwrap_or("the reason is not known");
         return format!("no probability of loss: {why}.");
     };
-    format!(
-        "P(any loss in the cluster in {}) = {}, an upper bound for these repair times, from a whole cluster.",
-        view.mission(),
-        probability(loss)
-    )
+    let begins = match &view.kept.start {
+        None => "from a whole cluster".to_owned(),
+        Some(start) => format!(
+            "beginning with {} a device now, until {} from now",
+            human::plural(view.kept.lack as f64, ["group that lacks", "groups that lack"]),
+            human::quantity(start.whole_h.last().copied().unwrap_or(0.0) * 3_600.0, "s")
+        ),
+    };
+    format!("P(any loss in the cluster in {}) = {}, {begins}.", view.mission(), probability(loss))
 }
 
 fn assumed(view: &View<'_>) -> Vec<String> {
-    let scenario = &view.point.scenario;
-    let rate = human::digits(scenario.failure_rate.fraction_f64());
-    let mut all = vec![format!(
-        "each of {} devices fails {rate} times in a year of 365.25 days (a rate, constant, independent: `--failure-rate`)",
-        human::digits(view.kept.devices as f64)
-    )];
+    let mut all = view.kept.assumed.clone();
     all.extend(repairs(&view.kept.times, view.kept.calibrated));
     all
+}
+
+/// What the probability is at the ends of what is not known exactly.
+fn ranges(view: &View<'_>) -> Option<String> {
+    let ends = |names: [&str; 2], of: &str| {
+        let [low, high] = names.map(|name| view.value(name));
+        Some(format!("{} to {} {of}", probability(low?), probability(high?)))
+    };
+    let each = [
+        ends(["loss_if_fast", "loss_if_slow"], "by the range of repair times"),
+        ends(["loss_at_low_rate", "loss_at_high_rate"], "by that of the failure rate"),
+    ];
+    let each: Vec<String> = each.into_iter().flatten().collect();
+    (!each.is_empty()).then(|| each.join("; "))
 }
 
 /// How long repairs take, in words.
@@ -164,14 +190,16 @@ fn repairs(times: &[Times], calibrated: bool) -> Option<String> {
                 (devices, hosts) => format!("{devices} of {hosts} hosts"),
             };
             let waited = if times.replaced > 0 { ", some with a replacement" } else { "" };
-            format!("{what} {}{waited}", human::range(ends[0], ends[1], "s"))
+            let mean = times.mean_h.get(times.mean_h.len() / 2);
+            let mean =
+                mean.map(|hours| format!(" (a group {} on average)", human::quantity(hours * 3_600.0, "s")));
+            format!("{what} {}{}{waited}", human::range(ends[0], ends[1], "s"), mean.unwrap_or_default())
         })
         .collect();
     let speeds = if calibrated { "at speeds that were learned" } else { "at typical speeds" };
     (!each.is_empty()).then(|| {
         format!(
-            "repairs by the model of `towtank whatif`, {speeds}: {}; groups that lack most go first, and each counts as exposed \
-             until the last of its kind is repaired",
+            "repairs by the model of `towtank whatif`, {speeds}: {}; groups that lack most go first, others in a drawn order",
             each.join(", ")
         )
     })

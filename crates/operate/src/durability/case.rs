@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use towtank_durability::burst::Explicit;
 use towtank_durability::fleet::{Device, Domain, Fleet, LossRule, System};
-use towtank_durability::rates::{Afr, Life, Year};
-use towtank_rebuild::model::SPARES;
+use towtank_durability::rates::Afr;
+use towtank_durability::repair::STAGES_MAX;
 use towtank_report::{Status, Warning, human};
 use towtank_scenario::{Draft, Files, Problems};
 use towtank_streams::Seed;
@@ -14,8 +14,9 @@ use towtank_study::RunContext;
 use towtank_units::Bytes;
 
 use super::bursts::{self, Burst};
+use super::failures::Failures;
 use super::layout::Layout;
-use super::repairs::{self, Tried};
+use super::repairs::Recoveries;
 use super::scenario::{Scenario, check_times};
 use crate::exports::key_of_dump;
 use crate::learning::without_places;
@@ -29,12 +30,12 @@ use crate::whatif::time_alone::Loaded;
 pub struct Ready {
     pub(super) scenario: Scenario,
     pub(super) layout: Layout,
-    pub(super) system: System,
-    pub(super) repairs: Vec<Tried>,
+    pub(super) failures: Failures,
+    pub(super) systems: Systems,
+    pub(super) recoveries: Recoveries,
     pub(super) bursts: Vec<Burst>,
     pub(super) explicit: Option<Explicit>,
     pub(super) warnings: Vec<Warning>,
-    pub(super) files: Arc<dyn Files>,
     memory: Bytes,
 }
 
@@ -45,6 +46,7 @@ impl Ready {
     /// Each problem with its place in `draft`.
     pub(super) fn check(scenario: Scenario, draft: &Draft) -> Result<Ready, Problems> {
         check_times(&scenario, draft)?;
+        let failures = Failures::of(&scenario, draft)?;
         for (key, named) in files(&scenario) {
             if named {
                 draft.input(key)?;
@@ -65,11 +67,11 @@ impl Ready {
                 .extend(explicit.as_ref().map_or_else(Problems::new, |groups| burst.check(groups, draft)));
         }
         problems.into_result(())?;
-        let system = system(&scenario, &layout).map_err(|error| draft.problem(key, error))?;
-        let repairs = repairs::all(&scenario, &layout);
+        let systems = systems(&failures, &layout).map_err(|error| draft.problem(key, error))?;
+        let recoveries = Recoveries::of(&scenario, &failures, (&layout, files));
         // A recovery at a time, beside the tables of the simulation.
         let memory = Bytes::new(base.ready.memory_estimate().get().saturating_mul(2));
-        Ok(Ready { scenario, layout, system, repairs, files, bursts, explicit, warnings, memory })
+        Ok(Ready { scenario, layout, failures, systems, recoveries, bursts, explicit, warnings, memory })
     }
 
     /// An estimate of the memory of a replicate.
@@ -104,38 +106,37 @@ fn can_be_asked(base: &Replay, layout: &Layout, key: &str, draft: &Draft) -> Res
     let moves = Moves::of(&whatif.case, &context)
         .map_err(|error| draft.problem(key, error.to_string()))?
         .expect("nobody stops a context of its own");
-    let unclean = moves.states.unclean.max(whatif.staged.lacking);
     let standing = dangers::status(&moves);
     let stated = states::found(&moves.states, moves.groups);
-    if unclean > 0 || !stated.is_empty() || matches!(standing.status(), Status::NotSafe | Status::Unknown) {
-        let why = match unclean {
-            0 => format!("`towtank whatif` says of the cluster as it is: {}", standing.reason()),
-            groups => format!(
-                "the cluster is not whole: {} not active+clean",
-                human::plural(groups as f64, ["group is", "groups are"])
-            ),
-        };
-        let hint = "`towtank whatif` without a change says more: ask again when it is answered safely there";
+    let hint = "`towtank whatif` without a change says more: ask again when it is answered safely there";
+    if !stated.is_empty() || matches!(standing.status(), Status::NotSafe | Status::Unknown) {
+        let why = stated.into_iter().next().map_or_else(|| standing.reason().to_owned(), |(_, why)| why);
+        return refused(format!("`towtank whatif` says of the cluster as it is: {why}"), hint);
+    }
+    // What lacks something or moves is known; a group that is not clean for another reason is not.
+    let known = whatif.staged.affected.records() as u64;
+    if moves.states.unclean > known {
+        let groups = human::plural(moves.states.unclean as f64, ["group is", "groups are"]);
+        let why = format!("{groups} not active+clean, and the exports show what is left to do for {known}");
         return refused(why, hint);
     }
-    match layout.tolerances()[..] {
-        [] => return refused("no group has data".to_owned(), "there is nothing to lose"),
-        [0, ..] => {
+    if layout.homeless > 0 {
+        let groups = human::plural(layout.homeless as f64, ["group lacks", "groups lack"]);
+        return refused(format!("{groups} a device, and the map has no other for it"), hint);
+    }
+    match layout.tolerance() {
+        _ if layout.groups.is_empty() => {
+            return refused("no group has data".to_owned(), "there is nothing to lose");
+        }
+        [0, _] => {
             let message = "a pool has one copy or no parity: each failure of a device loses data".to_owned();
             return refused(message, "ask about a cluster without that pool");
         }
-        [tolerance] if tolerance < SPARES => {}
-        [tolerance] => {
-            let message = format!("groups survive {tolerance} lost devices, and {} are modelled", SPARES - 1);
+        [_, most] if most > STAGES_MAX => {
+            let message = format!("groups survive {most} lost devices, and {STAGES_MAX} are modelled");
             return refused(message, "ask for bursts of it with fewer disks by hand");
         }
-        [least, .., most] => {
-            let message = format!(
-                "pools survive different numbers of lost devices, from {least} to {most}: their groups are repaired in \
-                 turn, which is not modelled"
-            );
-            return refused(message, "ask about a cluster whose pools survive equally many");
-        }
+        _ => {}
     }
     let mut warnings = whatif.case.warnings.clone();
     warnings.extend(whatif.staged.warnings.iter().cloned());
@@ -147,19 +148,52 @@ fn can_be_asked(base: &Replay, layout: &Layout, key: &str, draft: &Draft) -> Res
     Ok(warnings)
 }
 
-/// Devices in hosts, with the groups on them.
-fn system(scenario: &Scenario, layout: &Layout) -> Result<System, String> {
-    let rate = Afr::Rate(scenario.failure_rate.fraction_f64());
-    let life = Life::constant(rate, Year::Julian).map_err(|error| error.to_string())?;
-    let hosts = layout.rack_of.len();
-    let fleet = Fleet {
-        lives: vec![life],
-        devices: layout.host_of.iter().map(|host| Device { life: 0, domain: *host, age_h: 0.0 }).collect(),
-        domains: (0..hosts).map(|_| Domain::default()).collect(),
-        groups: layout.groups.clone(),
-        rule: LossRule::AnyGroup,
-        unreadable: 0.0,
-        serves_without: layout.tolerance(),
+/// The cluster with the failure rate that is asked for, and with both ends of its interval where failures
+/// were counted.
+pub(super) struct Systems {
+    pub asked: System,
+    /// None of an end that is 0: nothing fails.
+    pub ends: Option<[Option<System>; 2]>,
+}
+
+fn systems(failures: &Failures, layout: &Layout) -> Result<Systems, String> {
+    let at = |rate: f64| system(failures, Afr::Rate(rate), layout);
+    let end = |rate: f64| (rate > 0.0).then(|| at(rate)).transpose();
+    let ends = match &failures.counts {
+        Some(counts) => Some([end(counts.interval.low)?, end(counts.interval.high)?]),
+        None => None,
     };
-    System::new(fleet).map_err(|error| error.to_string())
+    Ok(Systems { asked: system(failures, failures.afr, layout)?, ends })
+}
+
+/// Devices in hosts in racks, with the groups on them.
+fn system(failures: &Failures, afr: Afr, layout: &Layout) -> Result<System, String> {
+    let mut lives = vec![failures.life(afr)?];
+    let mut law = |a_year: Option<f64>| {
+        a_year.map(|a_year| {
+            lives.push(failures.ruin(a_year));
+            lives.len() - 1
+        })
+    };
+    let (of_host, of_rack) = (law(failures.hosts), law(failures.racks));
+    let racks = layout.rack_of.iter().max().map_or(0, |last| last + 1);
+    let mut domains = vec![Domain { ruin: of_rack, ..Domain::default() }; racks];
+    let of_hosts =
+        layout.rack_of.iter().map(|rack| Domain { parent: Some(*rack), ruin: of_host, outage: None });
+    domains.extend(of_hosts);
+    let age_h = failures.aging.map_or(0.0, |(_, age_h)| age_h);
+    let host_of = layout.with_data.iter().map(|device| layout.host_of[*device]);
+    let lacking: Vec<(usize, usize)> =
+        layout.lacking.iter().map(|(device, group)| (layout.number(*device), *group)).collect();
+    let fleet = Fleet {
+        lives,
+        devices: host_of.map(|host| Device { life: 0, domain: racks + host, age_h }).collect(),
+        domains,
+        groups: layout.groups.iter().map(|group| layout.renumbered(group)).collect(),
+        rule: LossRule::AnyGroup,
+        unreadable: failures.unreadable(layout)?,
+        serves_without: layout.tolerance()[1],
+    };
+    let system = System::new(fleet).and_then(|system| system.lacking(&lacking));
+    system.map(|system| system.of_kinds(layout.kinds.clone())).map_err(|error| error.to_string())
 }

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use towtank_ceph::Cluster;
+use towtank_ceph::{Cluster, GroupStates, Joined, Stated};
 use towtank_durability::Group;
 use towtank_durability::burst::Explicit;
-use towtank_placement::crush::ItemId;
-use towtank_rebuild::plan::DeviceId;
+use towtank_placement::crush::{ItemId, NONE};
+use towtank_rebuild::plan::{DeviceId, NOWHERE};
 
 use super::bursts::Counts;
+use crate::real::groups::Settled;
 use crate::whatif::replay::Replay;
 
 /// The groups with data, on devices that are numbered from 0.
@@ -20,8 +21,22 @@ pub(super) struct Layout {
     pub rack_of: Vec<usize>,
     /// Whether the map has racks.
     pub has_racks: bool,
-    /// The groups.
+    /// The groups with data, as they are when nothing is left to do.
     pub groups: Vec<Group>,
+    /// The bytes of each, without copies.
+    pub bytes: Vec<u64>,
+    /// The bytes that each device holds of them.
+    pub held: Vec<f64>,
+    /// The pool of each, and the names of pools.
+    pub kinds: Vec<u32>,
+    pub pools: Vec<String>,
+    /// What groups lack now: pairs of a device that is to have its part, and the group.
+    pub lacking: Vec<(usize, usize)>,
+    /// Groups that lack a device for which there is no other.
+    pub homeless: u64,
+    /// All groups of the cluster, and the numbers of its devices, to settle it.
+    settled: Vec<Settled>,
+    osds: Vec<ItemId>,
     /// The names of devices.
     pub names: Vec<String>,
     /// The numbers of those that have data.
@@ -41,6 +56,14 @@ impl Layout {
             rack_of: Vec::new(),
             has_racks: false,
             groups: Vec::new(),
+            bytes: Vec::new(),
+            held: vec![0.0; count],
+            kinds: Vec::new(),
+            pools: Vec::new(),
+            lacking: Vec::new(),
+            homeless: 0,
+            settled: Vec::new(),
+            osds: Vec::new(),
             names: devices.map(|device| hardware.disk_name(device)).collect(),
             with_data: Vec::new(),
             classes: 0,
@@ -57,34 +80,74 @@ impl Layout {
             true => numbered(&found),
             false => (0..hosts).collect(),
         };
-        layout.groups = groups
-            .whole()
-            .map(|(list, data)| Group {
-                tolerance: list.len() - data as usize,
-                devices: list.into_iter().map(DeviceId::index).collect(),
-            })
-            .collect();
+        layout.settled = groups.settled();
+        for group in layout.settled.iter().filter(|group| group.has_data) {
+            let number = layout.groups.len();
+            layout.lacking.extend(group.lacking.iter().map(|device| (device.index(), number)));
+            let places = group.devices.iter().filter(|device| **device != NOWHERE);
+            layout.homeless += u64::from(group.devices.contains(&NOWHERE));
+            layout.groups.push(Group {
+                tolerance: group.devices.len() - group.data as usize,
+                devices: places.map(|device| device.index()).collect(),
+            });
+            let bytes = groups.cluster.pools[group.pool].groups[group.number].bytes;
+            for device in group.devices.iter().filter(|device| **device != NOWHERE) {
+                layout.held[device.index()] += bytes as f64 / f64::from(group.data.max(1));
+            }
+            layout.bytes.push(bytes);
+            layout.kinds.push(group.pool as u32);
+        }
+        layout.pools = groups.cluster.pools.iter().map(|pool| pool.name.clone()).collect();
+        layout.osds = groups.machines.osds.clone();
         let mut has = vec![false; count];
-        layout.groups.iter().flat_map(|group| &group.devices).filter(|device| **device < count).for_each(
-            |device| {
-                has[*device] = true;
-            },
-        );
+        layout.groups.iter().flat_map(|group| &group.devices).for_each(|device| has[*device] = true);
         layout.with_data = (0..count).filter(|device| has[*device]).collect();
         let class = |device: &usize| hardware.class_of(DeviceId(*device as u32));
         layout.classes = layout.with_data.iter().map(class).collect::<BTreeSet<usize>>().len();
         layout
     }
 
-    /// How many lost devices a group survives, in ascending order.
-    pub(super) fn tolerances(&self) -> Vec<usize> {
-        let all: BTreeSet<usize> = self.groups.iter().map(|group| group.tolerance).collect();
-        all.into_iter().collect()
+    /// The fewest and the most lost devices that groups survive.
+    pub(super) fn tolerance(&self) -> [usize; 2] {
+        let all = || self.groups.iter().map(|group| group.tolerance);
+        [all().min(), all().max()].map(|one| one.unwrap_or(0))
     }
 
-    /// The most lost devices that a group survives: all survive as many where the study answers.
-    pub(super) fn tolerance(&self) -> usize {
-        self.tolerances().last().copied().unwrap_or(0)
+    /// How many groups lack something now.
+    pub(super) fn lack(&self) -> usize {
+        self.lacking.iter().map(|(_, group)| *group).collect::<BTreeSet<usize>>().len()
+    }
+
+    /// Makes a cluster what it is when nothing is left to do: what is down is out, what groups lack is where
+    /// it is to be, and takes its room there.
+    pub(super) fn settle(&self, joined: &mut Joined) {
+        let Joined { cluster, states, down_for, .. } = joined;
+        for device in cluster.overlay.devices.iter_mut().filter(|device| !device.up) {
+            device.weight = 0;
+        }
+        cluster.overlay.pg_temp.clear();
+        cluster.overlay.primary_temp.clear();
+        down_for.clear();
+        let osd = |device: &DeviceId| self.osds.get(device.index()).copied().unwrap_or(NONE);
+        for settled in &self.settled {
+            let devices: Vec<ItemId> = settled.devices.iter().map(osd).collect();
+            let group = &mut cluster.pools[settled.pool].groups[settled.number];
+            for device in &settled.lacking {
+                if let Some(used) = cluster.fill.get_mut(&osd(device)) {
+                    used.used_bytes += group.bytes / u64::from(settled.data.max(1));
+                }
+            }
+            *group = towtank_ceph::Group {
+                primary: devices.iter().copied().find(|osd| *osd != NONE),
+                acting: Some(devices.clone()),
+                up: Some(devices),
+                stated: Some(Stated::default()),
+                copied: None,
+                emptied: 0,
+                ..group.clone()
+            };
+        }
+        *states = GroupStates { stated: self.settled.len() as u64, ..GroupStates::default() };
     }
 
     /// Devices with data, hosts and racks with such devices.
@@ -100,9 +163,19 @@ impl Layout {
         Counts { disks: self.with_data.len(), hosts: of(hosts), racks: self.has_racks.then(|| of(racks)) }
     }
 
+    /// The number of a device among those with data.
+    pub(super) fn number(&self, device: usize) -> usize {
+        self.with_data.binary_search(&device).expect("a device of a group has data")
+    }
+
+    /// A group of devices that are numbered among those with data.
+    pub(super) fn renumbered(&self, group: &Group) -> Group {
+        let devices = group.devices.iter().map(|device| self.number(*device)).collect();
+        Group { devices, tolerance: group.tolerance }
+    }
+
     /// The groups as they are when nothing lacks a device, for bursts: on the devices with data alone.
     pub(super) fn explicit(&self) -> Result<Explicit, String> {
-        let number = |device: usize| self.with_data.binary_search(&device).ok();
         let hosts: Vec<Option<usize>> =
             self.with_data.iter().map(|device| Some(self.host_of[*device])).collect();
         let host_of = numbered(&hosts);
@@ -111,11 +184,7 @@ impl Layout {
             rack_of_host.insert(*host, self.rack_of[self.host_of[*device]]);
         }
         let racks: Vec<Option<usize>> = rack_of_host.into_values().map(Some).collect();
-        let group = |group: &Group| {
-            let devices = group.devices.iter().filter_map(|device| number(*device)).collect();
-            Group { devices, tolerance: group.tolerance }
-        };
-        let groups = self.groups.iter().map(group).collect();
+        let groups = self.groups.iter().map(|group| self.renumbered(group)).collect();
         Explicit::new(host_of, numbered(&racks), groups).map_err(|error| error.to_string())
     }
 }

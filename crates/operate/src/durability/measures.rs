@@ -7,6 +7,12 @@ type Row = Measure<Seen>;
 
 /// The measures of a replicate.
 pub(super) fn measures() -> Vec<Row> {
+    let mut all = losses();
+    all.extend(others());
+    all
+}
+
+fn losses() -> Vec<Row> {
     vec![
         Row::new(
             "loss_probability",
@@ -21,6 +27,39 @@ pub(super) fn measures() -> Vec<Row> {
         .titled("Probability of any loss, lower end"),
         Row::new("loss_high", "share", "the upper end of that interval", |seen| seen.loss_range(1))
             .titled("Probability of any loss, upper end"),
+        Row::new(
+            "loss_at_low_rate",
+            "share",
+            "probability of any loss at the lower end of a failure rate that was counted",
+            |seen| seen.at_rate(0),
+        )
+        .titled("Probability of any loss at the lower failure rate"),
+        Row::new(
+            "loss_at_high_rate",
+            "share",
+            "probability of any loss at the upper end of that rate",
+            |seen| seen.at_rate(1),
+        )
+        .titled("Probability of any loss at the upper failure rate"),
+        Row::new(
+            "loss_if_fast",
+            "share",
+            "probability of any loss where repairs take as short as `whatif` gives",
+            |seen| seen.at_time(0),
+        )
+        .titled("Probability of any loss with fast repairs"),
+        Row::new(
+            "loss_if_slow",
+            "share",
+            "probability of any loss where repairs take as long as `whatif` gives",
+            |seen| seen.at_time(1),
+        )
+        .titled("Probability of any loss with slow repairs"),
+    ]
+}
+
+fn others() -> Vec<Row> {
+    vec![
         Row::new("loss_nines", "nines", "nines of the probability of any loss: 3 for 0.001", Seen::nines)
             .titled("Nines of any loss"),
         Row::new(

@@ -1,9 +1,10 @@
 //! One replicate: how long repairs take, and how likely a loss is with them.
 
 use serde::{Deserialize, Serialize};
+use towtank_durability::fleet::System;
 use towtank_durability::repair::{Repair, Table};
 use towtank_durability::simulate::{
-    Agreement, Batch, Estimate, Method, Question, agreement, batch, estimate, mean_time,
+    Agreement, Batch, Cause, Estimate, Method, Question, agreement, batch, estimate, mean_time,
 };
 use towtank_report::Outcome;
 use towtank_study::{Progress, Replicate, RunContext, StudyError, Value};
@@ -35,6 +36,9 @@ const SPLITTING: Effort =
     Effort { method: Method::Splitting, cycles: 500, most: 20, error: 0.15, part: (0.7, 1.0) };
 const PLAIN: Effort = Effort { method: Method::Plain, cycles: 500, most: 40, error: 0.05, part: (0.7, 1.0) };
 
+/// For the ends of a range.
+const ENDS: Effort = Effort { cycles: 2_000, most: 40, error: 0.04, part: (0.9, 1.0), ..BIASED };
+
 /// Where a loss is at least as likely, missions are simulated as they happen.
 pub(super) const OFTEN: f64 = 0.02;
 
@@ -51,6 +55,10 @@ pub(super) struct Found {
     pub other: Option<Estimate>,
     pub agreement: Option<Agreement>,
     pub mean_h: Option<(f64, bool)>,
+    /// The probability at both ends of the failure rate, where it was counted; the lower one may be 0.
+    pub at_rates: Option<[f64; 2]>,
+    /// The probability with repairs that take as short and as long as `whatif` gives.
+    pub at_times: Result<[f64; 2], String>,
 }
 
 /// What is presented besides the measures.
@@ -60,6 +68,17 @@ pub struct Observed {
     pub devices: u64,
     /// How long repairs take.
     pub times: Vec<Times>,
+    /// Groups that lack something now, and how long that takes.
+    pub lack: u64,
+    /// The same.
+    pub start: Option<Times>,
+    /// The names of pools, and P(loss) by the pool of the group that was lost first.
+    pub pools: Vec<(String, f64)>,
+    /// P(loss) by what caused the first loss, in words, the most likely first.
+    pub causes: Vec<(String, f64)>,
+    /// What fails how often, and what is left out, in words.
+    pub assumed: Vec<String>,
+    pub left_out: String,
     /// What bursts lose.
     pub bursts: Vec<Lost>,
     /// The method, in words.
@@ -79,12 +98,14 @@ pub(super) fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<S
         seen: Err("the run was stopped before enough was seen"),
         beside: Outcome { partial: true, ..beside },
     };
-    let tolerance = ready.layout.tolerance();
-    let table = repairs::table(&ready.repairs, (tolerance, &ready.files), context)?;
+    let table = repairs::table(&ready.recoveries, &ready.layout, context)?;
     let Some(table) = table else { return Ok(stopped(beside)) };
     let mut observed = Observed {
         devices: ready.layout.with_data.len() as u64,
+        lack: ready.layout.lack() as u64,
         calibrated: ready.scenario.machines.is_some(),
+        assumed: ready.failures.assumed(ready.layout.with_data.len()),
+        left_out: ready.failures.left_out(),
         ..Observed::default()
     };
     for burst in &ready.bursts {
@@ -93,13 +114,14 @@ pub(super) fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<S
     }
     let found = match table {
         Err(why) => Err(why),
-        Ok((times, table)) => {
+        Ok(repairs::Found { times, start, table }) => {
             observed.times = times;
+            observed.start = start;
             let found = probability(ready, &table, context)?;
             if context.stopped() {
                 return Ok(stopped(beside));
             }
-            found.inspect(|found| note(found, &mut observed))
+            found.inspect(|found| note(found, &ready.layout.pools, &mut observed))
         }
     };
     Ok(Replicate { seen: Ok(Seen { found, observed }), beside })
@@ -109,7 +131,21 @@ pub(super) fn failed(message: impl ToString) -> StudyError {
     StudyError::Model { message: message.to_string(), hint: None }
 }
 
-fn note(found: &Found, observed: &mut Observed) {
+fn note(found: &Found, pools: &[String], observed: &mut Observed) {
+    let by_pool = pools.iter().zip(&found.estimate.by_kind).map(|(name, loss)| (name.clone(), *loss));
+    observed.pools = by_pool.filter(|(_, loss)| *loss > 0.0).collect();
+    observed.pools.sort_by(|one, next| next.1.total_cmp(&one.1));
+    let of_cause = |(cause, loss): &(Cause, f64)| {
+        let words = match cause {
+            Cause::Devices => "devices that fail",
+            Cause::Domain => "a host or rack that is ruined",
+            Cause::Unreadable => "an unreadable place",
+        };
+        (words.to_owned(), *loss)
+    };
+    let causes = found.estimate.by_cause.iter().map(of_cause);
+    observed.causes = causes.filter(|(_, loss)| *loss > 0.0).collect();
+    observed.causes.sort_by(|one, next| next.1.total_cmp(&one.1));
     let Estimate { method, cycles, hits, .. } = &found.estimate;
     observed.courses = [*cycles, *hits];
     observed.other_error = found.other.as_ref().map_or(0.0, |other| other.standard_error / other.loss);
@@ -133,7 +169,7 @@ fn probability(
     context: &RunContext<'_>,
 ) -> Result<Result<Found, String>, StudyError> {
     let question = Question {
-        system: &ready.system,
+        system: &ready.systems.asked,
         repair: table,
         mission_h: ready.mission_h(),
         failed: &[],
@@ -159,12 +195,47 @@ fn probability(
             estimate.loss, other.loss
         )));
     }
+    let others = beside(ready, table, context)?;
+    let Some((at_rates, at_times)) = others else { return Ok(Err("the run was stopped".to_owned())) };
     Ok(Ok(Found {
+        at_rates,
+        at_times,
         agreement,
         mean_h: mean.map(|mean| (mean.hours, mean.implies_loss)),
         estimate,
         other: (other.loss > 0.0).then_some(other),
     }))
+}
+
+/// What the probability is at the ends of the failure rate and of the repair times.
+type Beside = (Option<[f64; 2]>, Result<[f64; 2], String>);
+
+fn beside(ready: &Ready, table: &Table, context: &RunContext<'_>) -> Result<Option<Beside>, StudyError> {
+    let at = |system: &System, table: &Table| -> Result<Option<f64>, StudyError> {
+        let question =
+            Question { system, repair: table, mission_h: ready.mission_h(), failed: &[], seed: context.seed };
+        Ok(sampled(&question, &ENDS, context)?.map(|found| found.loss))
+    };
+    let mut at_rates = None;
+    if let Some(ends) = &ready.systems.ends {
+        let mut found = [0.0; 2];
+        for (found, system) in found.iter_mut().zip(ends) {
+            let Some(system) = system else { continue };
+            let Some(loss) = at(system, table)? else { return Ok(None) };
+            *found = loss;
+        }
+        at_rates = Some(found);
+    }
+    let ratios = match repairs::range(&ready.recoveries, context)? {
+        Ok(ratios) => ratios,
+        Err(why) => return Ok(Some((at_rates, Err(why)))),
+    };
+    let mut at_times = [0.0; 2];
+    for (found, ratio) in at_times.iter_mut().zip(ratios) {
+        let Some(loss) = at(&ready.systems.asked, &table.slower(ratio))? else { return Ok(None) };
+        *found = loss;
+    }
+    Ok(Some((at_rates, Ok(at_times))))
 }
 
 /// Batches of a method until the error is small enough; none if the user stopped it.
@@ -238,6 +309,15 @@ impl Seen {
             .agreement
             .map(|one| one.deviations.abs())
             .ok_or_else(|| "the other method saw no loss".to_owned())
+    }
+
+    pub(super) fn at_rate(&self, end: usize) -> Value {
+        let not_counted = || "failures were not counted: `failures`, `disk_years`".to_owned();
+        Ok(self.found()?.at_rates.ok_or_else(not_counted)?[end])
+    }
+
+    pub(super) fn at_time(&self, end: usize) -> Value {
+        Ok(self.found()?.at_times.clone()?[end])
     }
 
     pub(super) fn mttdl_years(&self) -> Value {

@@ -56,14 +56,16 @@ fn repairs(view: &View<'_>) -> Table {
         Column::number("repairs", "repairs"),
         Column::number("shortest", "s"),
         Column::number("median", "s"),
+        Column::number("of_a_group", "s"),
         Column::number("longest", "s"),
         Column::number("most_lacking", "s"),
         Column::number("replaced", "repairs"),
     ];
-    let about = "Recoveries of the cluster by the model of `whatif`: from the failures until nothing lacks anything, and \
-                 (median) until no group lacks as many devices as failed.";
+    let about = "Recoveries of the cluster by the model of `whatif`: from the failures until nothing lacks anything, the mean \
+                 over groups (`of_a_group`), and (median) until no group lacks as many devices as failed. A row of no devices \
+                 is what is lacking now.";
     let mut table = Table::new("repairs", "How long repairs take", columns).about(about);
-    for times in &view.kept.times {
+    for times in view.kept.start.iter().chain(&view.kept.times) {
         let at = |hours: &[f64], share: f64| -> Cell {
             let last = hours.len().saturating_sub(1);
             match hours.get((share * last as f64) as usize) {
@@ -74,7 +76,9 @@ fn repairs(view: &View<'_>) -> Table {
         let counts =
             [times.devices, times.hosts, times.whole_h.len() as u64].map(|count| Cell::from(count as f64));
         let mut row: Vec<Cell> = counts.into();
-        row.extend([0.0, 0.5, 1.0].map(|share| at(&times.whole_h, share)));
+        row.extend([0.0, 0.5].map(|share| at(&times.whole_h, share)));
+        row.push(at(&times.mean_h, 0.5));
+        row.push(at(&times.whole_h, 1.0));
         row.push(at(&times.exposed_h, 0.5));
         row.push((times.replaced as f64).into());
         table.push(row);

@@ -1,23 +1,34 @@
 //! How long repairs take: recoveries of this very cluster by the model of `whatif`, in which one device
 //! fails, or several at once, in one host or in several.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use towtank_ceph::Joined;
+use towtank_durability::Group;
 use towtank_durability::fleet::Span;
-use towtank_durability::repair::{Row, Table};
+use towtank_durability::repair::{Restored, Row, Table};
 use towtank_rebuild::model::SPARES;
 use towtank_scenario::{Files, Problems};
 use towtank_streams::{Draws, Purpose, Seed, Uniform as _};
 use towtank_study::{RunContext, StudyError};
 
+use super::failures::Failures;
 use super::layout::Layout;
 use super::scenario::Scenario;
 use crate::whatif::replay::{Exposed, Replay};
+use crate::whatif::time_alone;
 
 /// So many devices are tried as the one that fails; of several at once there are fewer.
 const SINGLES: usize = 5;
 const SEVERAL: usize = 3;
+
+/// So many whole hosts are tried.
+const HOSTS: usize = 2;
+
+/// At most so many devices are tried at once: if more fail, repairs are taken to be as long.
+const AT_ONCE: usize = 4;
 
 /// Which devices and groups are tried.
 const CHOICE: Purpose = Purpose(1);
@@ -26,16 +37,18 @@ const CHOICE: Purpose = Purpose(1);
 const LEAST_H: f64 = 1.0 / 3_600.0;
 
 /// Recoveries after the same number of failures.
-pub(super) struct Tried {
+struct Tried {
     /// Devices that fail at once, and their hosts.
     pub devices: usize,
     pub hosts: usize,
     /// What fails in each.
     pub cases: Vec<Case>,
+    /// Whether it is left out where it never ends, since it only says how long the repairs of others take.
+    pub is_beside: bool,
 }
 
 /// A recovery: the scenarios of `whatif` without and with a replacement.
-pub(super) struct Case {
+struct Case {
     names: Vec<String>,
     text: String,
     replaced: Option<String>,
@@ -50,54 +63,64 @@ pub struct Times {
     pub hosts: u64,
     /// Hours from the failure until nothing lacked anything any more, in ascending order.
     pub whole_h: Vec<f64>,
+    /// The mean over all groups.
+    pub mean_h: Vec<f64>,
     /// The same until no group lacked as many devices as had failed; empty where no group did.
     pub exposed_h: Vec<f64>,
     /// How many of them waited for a replacement.
     pub replaced: u64,
 }
 
-/// The times of all recoveries, with a table of them; or what is never repaired.
-type Found = Result<(Vec<Times>, Table), String>;
+/// The times of all recoveries.
+pub(super) struct Found {
+    /// After failures.
+    pub times: Vec<Times>,
+    /// Of what is lacking now.
+    pub start: Option<Times>,
+    /// A table of them.
+    pub table: Table,
+}
 
-/// Sets of devices to fail.
+/// Some of so many things, drawn, so that no order of devices in hosts shows.
+fn drawn(all: usize, most: usize, purpose: u64) -> Vec<usize> {
+    let mut draws = Draws::new(Seed(0), 0, purpose);
+    let mut source = draws.of(CHOICE);
+    let mut left: Vec<usize> = (0..all).collect();
+    (0..most.min(all)).map(|_| left.swap_remove(source.below(left.len() as u64) as usize)).collect()
+}
+
+/// Sets of devices to fail, by their number and that of their hosts. One more than groups survive is among
+/// them: others may fail meanwhile that share no group.
 fn sets(layout: &Layout) -> Vec<(usize, usize, Vec<Vec<usize>>)> {
-    // Drawn, so that no order of devices in hosts shows.
-    let spread = |all: usize, most: usize| -> Vec<usize> {
-        let mut draws = Draws::new(Seed(0), 0, all as u64);
-        let mut source = draws.of(CHOICE);
-        let mut left: Vec<usize> = (0..all).collect();
-        let mut chosen: Vec<usize> =
-            (0..most.min(all)).map(|_| left.swap_remove(source.below(left.len() as u64) as usize)).collect();
-        chosen.sort_unstable();
-        chosen
-    };
-    let singles = spread(layout.with_data.len(), SINGLES).into_iter().map(|at| vec![layout.with_data[at]]);
-    let mut sets = vec![(1, 1, singles.collect::<Vec<_>>())];
-    for devices in 2..=layout.tolerance().min(SPARES - 1) {
-        // Of the groups that survive so many: some of their devices.
-        let fits = |group: &&towtank_durability::Group| {
-            group.tolerance >= devices && group.devices.iter().all(|device| *device < layout.names.len())
+    let all = layout.with_data.len();
+    let mut singles = drawn(all, SINGLES, all as u64);
+    singles.sort_unstable();
+    let mut sets = vec![(1, 1, singles.into_iter().map(|at| vec![layout.with_data[at]]).collect::<Vec<_>>())];
+    let most = layout.tolerance()[1];
+    let groups: Vec<&Group> = layout.groups.iter().filter(|group| group.tolerance == most).collect();
+    for devices in 2..=(most + 1).min(AT_ONCE).min(all) {
+        // As many devices of a group as it survives, and others.
+        let set = |(number, at): (usize, usize)| {
+            let mut set = groups[at].devices[..devices.min(most)].to_vec();
+            let others = drawn(all, all, number as u64).into_iter().map(|at| layout.with_data[at]);
+            set.extend(
+                others.filter(|device| !groups[at].devices.contains(device)).take(devices - set.len()),
+            );
+            set.sort_unstable();
+            set
         };
-        let groups: Vec<_> = layout.groups.iter().filter(fits).collect();
-        let mut of_groups: Vec<Vec<usize>> = spread(groups.len(), SEVERAL)
-            .into_iter()
-            .map(|at| {
-                let mut set = groups[at].devices[..devices].to_vec();
-                set.sort_unstable();
-                set
-            })
-            .collect();
-        of_groups.sort_unstable();
-        of_groups.dedup();
-        let hosts = |set: &[usize]| {
-            let mut hosts: Vec<usize> = set.iter().map(|device| layout.host_of[*device]).collect();
-            hosts.sort_unstable();
-            hosts.dedup();
-            hosts.len()
-        };
+        let mut found: Vec<Vec<usize>> =
+            drawn(groups.len(), SEVERAL, groups.len() as u64).into_iter().enumerate().map(set).collect();
+        found.sort_unstable();
+        found.dedup();
         for count in 1..=devices {
-            let those: Vec<Vec<usize>> =
-                of_groups.iter().filter(|set| hosts(set) == count).cloned().collect();
+            let hosts =
+                |set: &[usize]| set.iter().map(|device| layout.host_of[*device]).collect::<BTreeSet<_>>();
+            let those: Vec<Vec<usize>> = found
+                .iter()
+                .filter(|set| set.len() == devices && hosts(set).len() == count)
+                .cloned()
+                .collect();
             if !those.is_empty() {
                 sets.push((devices, count, those));
             }
@@ -106,19 +129,62 @@ fn sets(layout: &Layout) -> Vec<(usize, usize, Vec<Vec<usize>>)> {
     sets
 }
 
-/// The recoveries to run.
-pub(super) fn all(scenario: &Scenario, layout: &Layout) -> Vec<Tried> {
+/// Some hosts with all their devices that have data.
+fn whole_hosts(layout: &Layout) -> Vec<(usize, usize, Vec<Vec<usize>>)> {
+    let mut hosts: Vec<usize> = layout.with_data.iter().map(|device| layout.host_of[*device]).collect();
+    hosts.dedup();
+    hosts.sort_unstable();
+    hosts.dedup();
+    let mut by_size: BTreeMap<usize, Vec<Vec<usize>>> = BTreeMap::new();
+    for at in drawn(hosts.len(), HOSTS, hosts.len() as u64) {
+        let on = |device: &usize| layout.host_of[*device] == hosts[at];
+        let set: Vec<usize> = layout.with_data.iter().copied().filter(on).collect();
+        by_size.entry(set.len()).or_default().push(set);
+    }
+    by_size
+        .into_iter()
+        .filter(|(devices, _)| *devices > 1)
+        .map(|(devices, sets)| (devices, 1, sets))
+        .collect()
+}
+
+/// The recoveries to run, and the files that they read.
+pub(super) struct Recoveries {
+    all: Vec<Tried>,
+    /// The scenario in which nothing fails.
+    as_it_is: String,
+    files: Arc<dyn Files>,
+}
+
+impl Recoveries {
+    pub fn of(
+        scenario: &Scenario,
+        failures: &Failures,
+        (layout, files): (&Layout, Arc<dyn Files>),
+    ) -> Recoveries {
+        Recoveries { all: all(scenario, failures, layout), as_it_is: scenario.about(&[], None), files }
+    }
+}
+
+fn all(scenario: &Scenario, failures: &Failures, layout: &Layout) -> Vec<Tried> {
     let of = |set: &Vec<usize>| {
         let names: Vec<String> = set.iter().map(|device| layout.names[*device].clone()).collect();
         let replaced = scenario.replace_after.map(|after| scenario.about(&names, Some(after)));
         Case { text: scenario.about(&names, None), replaced, names }
     };
+    let most = layout.tolerance()[1];
     let tried = |(devices, hosts, sets): (usize, usize, Vec<Vec<usize>>)| Tried {
         devices,
         hosts,
         cases: sets.iter().map(of).collect(),
+        is_beside: devices > most,
     };
-    sets(layout).into_iter().map(tried).collect()
+    let mut all: Vec<Tried> = sets(layout).into_iter().map(tried).collect();
+    if failures.hosts.is_some() || failures.racks.is_some() {
+        let whole = whole_hosts(layout).into_iter().map(tried);
+        all.extend(whole.map(|tried| Tried { is_beside: false, ..tried }));
+    }
+    all
 }
 
 impl Case {
@@ -127,13 +193,15 @@ impl Case {
     fn run(
         &self,
         order: u32,
-        files: &Arc<dyn Files>,
+        (layout, files): (&Layout, &Arc<dyn Files>),
         context: &RunContext<'_>,
     ) -> Result<Result<(Exposed, bool), String>, StudyError> {
         let mut why = String::new();
         for (text, is_replaced) in [(Some(&self.text), false), (self.replaced.as_ref(), true)] {
             let Some(text) = text else { continue };
-            let replay = Replay::of(text.clone(), Arc::clone(files)).map_err(refused)?;
+            // What is left to do now is over by then.
+            let settle = |joined: &mut Joined| layout.settle(joined);
+            let replay = Replay::of_changed(text.clone(), Arc::clone(files), settle).map_err(refused)?;
             match replay.exposed(order, context)? {
                 Ok(exposed) => return Ok(Ok((exposed, is_replaced))),
                 Err(stuck) => why = stuck,
@@ -160,67 +228,137 @@ fn refused(problems: Problems) -> StudyError {
 /// # Errors
 /// When the model fails.
 pub(super) fn table(
-    all: &[Tried],
-    (tolerance, files): (usize, &Arc<dyn Files>),
+    recoveries: &Recoveries,
+    layout: &Layout,
     context: &RunContext<'_>,
-) -> Result<Option<Found>, StudyError> {
+) -> Result<Option<Result<Found, String>>, StudyError> {
+    let all = &recoveries.all;
+    let [least, most] = layout.tolerance();
+    let start = match start(recoveries, layout, context)? {
+        _ if context.stopped() => return Ok(None),
+        Err(why) => return Ok(Some(Err(why))),
+        Ok(start) => start,
+    };
     let (mut rows, mut found) = (Vec::new(), Vec::new());
     let mut waited_s = 0.0_f64;
     let cases: usize = all.iter().map(|tried| tried.cases.len()).sum();
     let mut done = 0;
     for tried in all {
-        let degrees = tried.devices.min(tolerance).max(1);
-        let mut until = vec![Vec::new(); degrees];
+        let mut restored = vec![Vec::new(); (tried.devices + most - least).min(most).max(1)];
         let mut times =
             Times { devices: tried.devices as u64, hosts: tried.hosts as u64, ..Times::default() };
         for case in &tried.cases {
             let part = |done: usize| 0.5 * done as f64 / cases as f64;
-            let ran = context
-                .within(part(done)..part(done + 1), |context| case.run(done as u32, files, context))?;
+            let ran = context.within(part(done)..part(done + 1), |context| {
+                case.run(done as u32, (layout, &recoveries.files), context)
+            })?;
             if context.stopped() {
                 return Ok(None);
             }
             let (exposed, is_replaced) = match ran {
                 Ok(found) => found,
+                Err(_) if tried.is_beside => continue,
                 Err(why) => return Ok(Some(Err(why))),
             };
             times.replaced += u64::from(is_replaced);
             waited_s = exposed.waited_s;
-            add(&exposed, (tolerance, tried.devices), &mut until, &mut times);
+            add(&exposed, (most, tried.devices), &mut restored, &mut times);
             done += 1;
         }
-        rows.push(Row { devices: tried.devices, hosts: tried.hosts, until_h: filled(until) });
-        times.whole_h.sort_by(f64::total_cmp);
-        times.exposed_h.sort_by(f64::total_cmp);
+        if times.whole_h.is_empty() {
+            continue;
+        }
+        rows.push(Row { devices: tried.devices, hosts: tried.hosts, restored: filled(restored) });
+        [&mut times.whole_h, &mut times.mean_h, &mut times.exposed_h]
+            .into_iter()
+            .for_each(|all| all.sort_by(f64::total_cmp));
         found.push(times);
     }
-    let table = Table { delay: Span::Constant(waited_s / 3_600.0), rows };
-    Ok(Some(Ok((found, table))))
+    let (start, start_row) = start.unzip();
+    let table = Table { delay: Span::Constant(waited_s / 3_600.0), rows, start: start_row };
+    Ok(Some(Ok(Found { times: found, start, table })))
 }
 
-/// Adds a recovery: for each degree of exposure the time from its beginning on.
-fn add(exposed: &Exposed, (tolerance, devices): (usize, usize), until: &mut [Vec<f64>], times: &mut Times) {
-    let spare = |degree: usize| (tolerance - degree.min(tolerance)).min(SPARES - 1);
-    for (at, until) in until.iter_mut().enumerate() {
-        if let Some(end_s) = exposed.by_spare[spare(at + 1)] {
-            until.push(((end_s - exposed.waited_s) / 3_600.0).max(LEAST_H));
-        }
+/// The shortest and the longest time of the first recovery that is tried, as shares of its usual one: by the
+/// order of groups, and by the speed of machines where that is known no better.
+///
+/// # Errors
+/// When the model fails; inside, why it is not known.
+pub(super) fn range(
+    recoveries: &Recoveries,
+    context: &RunContext<'_>,
+) -> Result<Result<[f64; 2], String>, StudyError> {
+    let first = recoveries.all.first().and_then(|tried| tried.cases.first());
+    let Some(case) = first else { return Ok(Err("no recovery was tried".to_owned())) };
+    let text = case.replaced.as_ref().unwrap_or(&case.text);
+    let time = match time_alone::time(text.clone(), Arc::clone(&recoveries.files), context)? {
+        Ok(time) => time,
+        Err(why) => return Ok(Err(why)),
+    };
+    Ok(Ok(time.range_s.map(|end| (end / time.clean_s.max(1e-9)).max(1e-3))))
+}
+
+/// How long what is lacking now takes, if something is; or why it is never restored.
+fn start(
+    recoveries: &Recoveries,
+    layout: &Layout,
+    context: &RunContext<'_>,
+) -> Result<Result<Option<(Times, Row)>, String>, StudyError> {
+    if layout.lacking.is_empty() {
+        return Ok(Ok(None));
     }
+    let most = layout.tolerance()[1];
+    let replay = Replay::of(recoveries.as_it_is.clone(), Arc::clone(&recoveries.files)).map_err(refused)?;
+    let exposed = match replay.exposed(0, context)? {
+        Ok(exposed) => Exposed { waited_s: 0.0, ..exposed },
+        Err(why) => return Ok(Err(format!("of what is lacking now, {why}"))),
+    };
+    let mut restored = vec![Vec::new(); most];
+    let mut times = Times::default();
+    add(&exposed, (most, 1), &mut restored, &mut times);
+    Ok(Ok(Some((times, Row { devices: 1, hosts: 1, restored: filled(restored) }))))
+}
+
+/// The row of recoveries that has the groups that are so exposed: the degree counts from 1 for the groups
+/// that survive most; those that survive more than there are rows share the last one with what only moves.
+fn spare(most: usize, degree: usize) -> usize {
+    (most - degree.min(most)).min(SPARES - 1)
+}
+
+/// Adds a recovery: for each degree of exposure when its groups are restored, from its beginning on.
+fn add(
+    exposed: &Exposed,
+    (most, devices): (usize, usize),
+    restored: &mut [Vec<Restored>],
+    times: &mut Times,
+) {
+    let since_out_h = |at_s: f64| ((at_s - exposed.waited_s) / 3_600.0).max(LEAST_H);
+    for (at, restored) in restored.iter_mut().enumerate() {
+        let spare = spare(most, at + 1);
+        let each: Vec<(f64, u64)> =
+            exposed.ended[spare].iter().map(|(at_s, groups)| (since_out_h(*at_s), *groups)).collect();
+        let whole = || exposed.by_spare[spare].map(|end_s| Restored::at_once(since_out_h(end_s)));
+        restored.extend(Restored::of(&each).or_else(whole));
+    }
+    let all: Vec<(f64, u64)> =
+        exposed.ended.iter().flatten().map(|(at_s, groups)| (at_s / 3_600.0, *groups)).collect();
+    times.mean_h.extend(Restored::of(&all).map(|all| all.mean_h()));
     // A device without objects is whole when it is marked out.
-    let whole_s = exposed.by_spare[spare(1)].unwrap_or(exposed.waited_s);
+    let whole_s = exposed.by_spare[spare(most, 1)].unwrap_or(exposed.waited_s);
     times.whole_h.push(whole_s / 3_600.0);
     if devices > 1 {
-        times.exposed_h.extend(exposed.by_spare[spare(devices)].map(|at| at / 3_600.0));
+        times.exposed_h.extend(exposed.by_spare[spare(most, devices)].map(|at| at / 3_600.0));
     }
 }
 
 /// The times of each degree, sorted: a degree that no group had takes no longer than the one below it.
-fn filled(mut until: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
-    for degree in 0..until.len() {
-        if until[degree].is_empty() {
-            until[degree] = if degree == 0 { vec![LEAST_H] } else { until[degree - 1].clone() };
+fn filled(mut restored: Vec<Vec<Restored>>) -> Vec<Vec<Restored>> {
+    for degree in 0..restored.len() {
+        if restored[degree].is_empty() {
+            restored[degree] =
+                if degree == 0 { vec![Restored::at_once(LEAST_H)] } else { restored[degree - 1].clone() };
         }
-        until[degree].sort_by(f64::total_cmp);
+        restored[degree].sort_by(|one, next| one.end_h().total_cmp(&next.end_h()));
     }
-    until
+    restored
 }

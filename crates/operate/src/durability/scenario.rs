@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use towtank_recovery::keys::{Exports, Keys};
 use towtank_report::human;
 use towtank_scenario::{Draft, Problems};
-use towtank_study::Texts;
+use towtank_study::{Texts, keys_of};
 use towtank_units::{Percent, SimSpan};
 
 use super::keys::Described;
@@ -73,9 +73,9 @@ impl Scenario {
     pub(super) fn about(&self, fail: &[String], replaced: Option<SimSpan>) -> String {
         let keys = serde_json::to_value(self).expect("a scenario came out of text and goes back into it");
         let mut table = toml::Table::try_from(keys).expect("keys of scenarios are what TOML has");
-        OWN.iter().for_each(|key| {
-            table.remove(*key);
-        });
+        for key in OWN.map(str::to_owned).into_iter().chain(keys_of::<Described>()) {
+            table.remove(&key);
+        }
         table.insert("study".to_owned(), "whatif".into());
         let list = |each: &dyn Fn(&String) -> String| -> toml::Value {
             fail.iter().map(each).map(toml::Value::from).collect::<Vec<_>>().into()

@@ -65,6 +65,23 @@ struct Unit {
     objects: u64,
 }
 
+/// A group as it is when nothing is left to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Settled {
+    /// The place of its pool among all, and its number there.
+    pub pool: usize,
+    pub number: usize,
+    /// Its devices, each at its position: those that serve it, and where it lacks some those that it is to
+    /// have; [`NOWHERE`] where there is none.
+    pub devices: Vec<DeviceId>,
+    /// The devices among them that it lacks now.
+    pub lacking: Vec<DeviceId>,
+    /// How many of its devices a read takes.
+    pub data: u32,
+    /// Whether it has objects.
+    pub has_data: bool,
+}
+
 /// The assumed object size for a dump that counts bytes but no objects: the size into which RBD divides
 /// images.
 const OBJECT_USUAL: u64 = 4 << 20;
@@ -229,15 +246,59 @@ impl Groups {
 
     /// The devices of each group with data that lacks nothing, and how many of them a read takes.
     pub(crate) fn whole(&self) -> impl Iterator<Item = (Vec<DeviceId>, u32)> {
-        self.cluster.pools.iter().flat_map(move |pool| {
+        let whole = self.serving().filter(|group| group.has_data && !group.devices.contains(&NOWHERE));
+        whole.map(|group| (group.devices, group.data))
+    }
+
+    /// Each group with the devices that serve it. Those that have entries alone (omap) may have no bytes, but
+    /// they have objects.
+    fn serving(&self) -> impl Iterator<Item = Settled> {
+        self.cluster.pools.iter().enumerate().flat_map(move |(at, pool)| {
             let own = Self::kind(pool);
-            let groups = pool.groups.iter().filter(|group| group.bytes > 0);
-            groups.filter_map(move |group| {
+            pool.groups.iter().enumerate().map(move |(number, group)| {
                 let acting = group.acting.as_deref().unwrap_or_default();
-                let list = self.list(acting, group.primary, own, own.redundancy.width as usize);
-                (!list.contains(&NOWHERE)).then_some((list, own.redundancy.data))
+                Settled {
+                    pool: at,
+                    number,
+                    devices: self.list(acting, group.primary, own, own.redundancy.width as usize),
+                    lacking: Vec::new(),
+                    data: own.redundancy.data,
+                    has_data: group.bytes > 0 || group.objects > 0,
+                }
             })
         })
+    }
+
+    /// Each group as it is when nothing is left to do, and what is down is out.
+    pub(crate) fn settled(&self) -> Vec<Settled> {
+        let mut out = vec![false; self.machines.osds.len()];
+        self.down().into_iter().for_each(|device| out[device.index()] = true);
+        let state = self.wanted_with_out(0, &out);
+        let placer = Placer::new(&state.map, &state.overlay);
+        let mut workspace = Workspace::default();
+        let mut wanted = |(pool, number): (usize, usize)| -> Vec<DeviceId> {
+            let placed = &state.pools[pool].placed;
+            let seeds = [stable_mod(number as u32, placed.pg_num)];
+            let up = Self::placed(&self.mapper, &placer, &mut workspace, (placed, &seeds)).remove(0);
+            up.iter().map(|osd| self.machines.devices.get(osd).copied().unwrap_or(NOWHERE)).collect()
+        };
+        let settled = |mut group: Settled| {
+            if group.devices.contains(&NOWHERE) {
+                let by_place = Self::kind(&self.cluster.pools[group.pool]).by_place;
+                let homes = wanted((group.pool, group.number));
+                let has = group.devices.clone();
+                let mut others = homes.iter().filter(|device| !has.contains(device));
+                for (place, device) in
+                    group.devices.iter_mut().enumerate().filter(|(_, device)| **device == NOWHERE)
+                {
+                    let home = if by_place { homes.get(place) } else { others.next() };
+                    *device = home.copied().filter(|home| !has.contains(home)).unwrap_or(NOWHERE);
+                    group.lacking.extend(Some(*device).filter(|device| *device != NOWHERE));
+                }
+            }
+            group
+        };
+        self.serving().map(settled).collect()
     }
 
     /// The serving devices of a group, each at its position; copies follow their primary.

@@ -75,26 +75,47 @@ impl Ready {
     /// # Errors
     /// Each problem with its place in `draft`.
     pub fn check(scenario: Scenario, draft: &Draft) -> Result<Ready, Problems> {
+        Ready::check_as(scenario, draft, |_| {})
+    }
+
+    /// The same of a cluster that is changed after its exports are read.
+    ///
+    /// # Errors
+    /// Each problem with its place in `draft`.
+    pub(super) fn check_as(
+        scenario: Scenario,
+        draft: &Draft,
+        change: impl FnOnce(&mut Joined),
+    ) -> Result<Ready, Problems> {
         let asked = Asked::of(&scenario.keyed(), draft)?;
         check_shares(&scenario, draft).into_result(())?;
-        let (learned, starts) = calibrated::load(&scenario, draft)?;
         let (mut joined, flags) = loaded(&scenario, &asked, draft)?;
+        change(&mut joined);
+        Ready::of((scenario, draft), &asked, joined, flags)
+    }
+
+    /// Applies the changes to the exports.
+    fn of(
+        (scenario, draft): (Scenario, &Draft),
+        asked: &Asked,
+        mut joined: Joined,
+        flags: ClusterFlags,
+    ) -> Result<Ready, Problems> {
+        let (learned, starts) = calibrated::load(&scenario, draft)?;
         let mut words: Vec<Told> = asked.fail.iter().map(|change| change.told("fails")).collect();
         let of_dead_racks = of_dead_racks(&joined.cluster);
-        replace(&mut joined.cluster, &asked, draft, &mut words)?;
+        replace(&mut joined.cluster, asked, draft, &mut words)?;
         let start = joined.cluster.clone();
         let limits = FillLimits::of(&joined.osd_dump);
         let mut warnings = Vec::new();
-        let targets = Targets::of(&start, &joined.osd_dump, &asked, &mut warnings);
+        let targets = Targets::of(&start, &joined.osd_dump, asked, &mut warnings);
         let splits = targets.not_known();
         let begins =
             Begins { start: &start, goes_on: targets.reached, down_for: &joined.down_for, of_dead_racks };
-        let course =
-            stages::stages((&asked, &flags), (&scenario, draft), &begins, &mut words, &mut warnings)?;
+        let course = stages::stages((asked, &flags), (&scenario, draft), &begins, &mut words, &mut warnings)?;
         let Stages { times, mut after, upmaps_dropped, down, left_alone, by_user, kept, late, was_out } =
             course;
-        let clusters = std::iter::once(&start).chain(&after);
-        let disks = clusters.map(|cluster| classed(cluster, &joined, &scenario)).collect();
+        let disks = classes(&start, &after, &joined, &scenario);
         let end = after.last().expect("there is a stage at the beginning").clone();
         let (way, then) = Way::of(&start, (&mut after, &by_user), &mut warnings).unzip();
         steps::check_used(way.as_ref(), &after, &start, draft).into_result(())?;
@@ -108,20 +129,20 @@ impl Ready {
             exact_objects: if scenario.exact { Some(u64::MAX) } else { scenario.exact_objects },
             fail: &fail,
             flags: &flags,
-            replaced: &stages::replaced_later(&asked, &start),
+            replaced: &stages::replaced_later(asked, &start),
         };
         let group_states = joined.states.clone();
-        let locked = features::locked(&joined.osd_dump, &asked);
+        let locked = features::locked(&joined.osd_dump, asked);
         let real = real::Ready::of(of_cluster, joined, change, draft)?;
-        check_replaced(&asked, &real, draft).into_result(())?;
+        check_replaced(asked, &real, draft).into_result(())?;
         warnings.extend(features::of_rules(&end, real.paced().release));
         let mut staged =
             real.staged(&RunContext::alone(Seed(0), 0)).expect("nobody stops a context of its own");
         keep_in(&mut staged.struck, &(&kept | &late), &real);
         staged.warnings.extend(real.warnings_about_racks(&staged.struck));
-        in_order(&mut words, &asked);
+        in_order(&mut words, asked);
         let starts = starts.when(!words.is_empty());
-        let added = later::add(&mut staged, (&asked, &times), (&scenario, starts), (&real, &flags), draft)?;
+        let added = later::add(&mut staged, (asked, &times), (&scenario, starts), (&real, &flags), draft)?;
         if let Some(way) = &way {
             later::add_steps(&mut staged, (way, &times), (&scenario, starts), added.start, &start);
         }
@@ -323,6 +344,12 @@ fn replace(
         cluster.fill.entry(osd).and_modify(|fill| fill.used_bytes = 0);
     }
     Ok(())
+}
+
+/// The cluster at the beginning and after each change, each with its devices in the class of their disks.
+fn classes(start: &Cluster, after: &[Cluster], joined: &Joined, scenario: &Scenario) -> Vec<Cluster> {
+    let clusters = std::iter::once(start).chain(after);
+    clusters.map(|cluster| classed(cluster, joined, scenario)).collect()
 }
 
 /// A cluster with each device in the class that its disk is of: as the user says, as the daemons say, or as

@@ -7,6 +7,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use towtank_ceph::Joined;
+use towtank_rebuild::ledger::Rules;
 use towtank_rebuild::model::SPARES;
 use towtank_rebuild::plan::DeviceId;
 use towtank_rebuild::recovery::{Recovered, Recovery, Waiting};
@@ -16,6 +18,7 @@ use towtank_recovery::running;
 use towtank_scenario::{Files, Problems};
 use towtank_streams::Seed;
 use towtank_study::{RunContext, StudyError};
+use towtank_units::SimTime;
 
 use super::case::Ready;
 use super::orders;
@@ -55,10 +58,12 @@ pub(crate) struct Course {
 }
 
 /// How long groups of a recovery lack copies.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Exposed {
     /// Seconds from the failure, by the number of copies or shards to spare.
     pub by_spare: [Option<f64>; SPARES],
+    /// How many groups are complete at which times, in seconds from the failure, by the same number.
+    pub ended: [Vec<(f64, u64)>; SPARES],
     /// Of it, until the failed devices are marked out.
     pub waited_s: f64,
 }
@@ -75,7 +80,19 @@ impl Replay {
     /// # Errors
     /// Each problem of the scenario.
     pub(crate) fn of(scenario: String, files: Arc<dyn Files>) -> Result<Replay, Problems> {
-        let ready = time_alone::ready(scenario, files)?;
+        Replay::of_changed(scenario, files, |_| {})
+    }
+
+    /// The same of a cluster that is changed after its exports are read.
+    ///
+    /// # Errors
+    /// Each problem of the scenario.
+    pub(crate) fn of_changed(
+        scenario: String,
+        files: Arc<dyn Files>,
+        change: impl FnOnce(&mut Joined),
+    ) -> Result<Replay, Problems> {
+        let ready = time_alone::ready_as(scenario, files, change)?;
         let class = factors::main_class(&ready.real.groups.machines);
         Ok(Replay { ready, class })
     }
@@ -118,20 +135,45 @@ impl Replay {
         context: &RunContext<'_>,
     ) -> Result<Result<Exposed, String>, StudyError> {
         let base = self.ready.real.recovery(&self.ready.staged, &RunContext::alone(Seed(0), 0));
-        let recovery =
-            orders::with_ties(&Recovery { clients: None, quiet: false, ..base }, Seed(0).part(draw));
+        let rules = Rules { count_ends: true, ..base.rules };
+        let base = Recovery { clients: None, quiet: false, rules, ..base };
+        let recovery = orders::with_ties(&base, Seed(0).part(draw));
         let recovered = match thinned(&recovery) {
             Some(thinned) => thinned.whole(&recovery, running::run(&thinned.of(&recovery), context)?),
             None => running::run(&recovery, context)?,
         };
         let start_s = self.ready.start.as_secs_f64();
-        let at = |spare: usize| recovered.until(spare).map(|at| start_s + at.as_secs_f64());
-        let exposed = Exposed { by_spare: std::array::from_fn(at), waited_s: waited_s(&recovery) };
+        let after = |at: SimTime| start_s + at.as_secs_f64();
+        let ended = |spare: usize| {
+            let each = recovered.ended_by_spare[spare].iter();
+            each.map(|(at, groups)| (after(*at), *groups)).collect()
+        };
+        let exposed = Exposed {
+            by_spare: std::array::from_fn(|spare| recovered.until(spare).map(after)),
+            ended: std::array::from_fn(ended),
+            waited_s: waited_s(&recovery),
+        };
         // What is lost needs no repair.
         Ok(match recovered.stuck.objects() - recovered.stuck.lost {
             0 => Ok(exposed),
             _ => Err(left(&recovered, "wait for devices that are not marked out").unwrap_or_default()),
         })
+    }
+
+    /// How many objects are lost, in the order of groups of one draw.
+    ///
+    /// # Errors
+    /// When the model fails.
+    #[cfg(test)]
+    pub(crate) fn lost(&self, draw: u32, context: &RunContext<'_>) -> Result<u64, StudyError> {
+        let base = self.ready.real.recovery(&self.ready.staged, &RunContext::alone(Seed(0), 0));
+        let base = Recovery { clients: None, quiet: false, ..base };
+        let recovery = orders::with_ties(&base, Seed(0).part(draw));
+        let recovered = match thinned(&recovery) {
+            Some(thinned) => thinned.whole(&recovery, running::run(&thinned.of(&recovery), context)?),
+            None => running::run(&recovery, context)?,
+        };
+        Ok(recovered.stuck.lost)
     }
 
     /// Runs it with other constants, in the order of groups of one draw.

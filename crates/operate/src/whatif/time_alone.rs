@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use towtank_ceph::Joined;
 use towtank_report::human;
 use towtank_scenario::{Document, Files, Input, Problems, Source};
 
@@ -96,8 +97,17 @@ fn refusal(message: &str) -> String {
 }
 
 pub(super) fn ready(scenario: String, files: Arc<dyn Files>) -> Result<Ready, Problems> {
+    ready_as(scenario, files, |_| {})
+}
+
+/// The same of a cluster that is changed after its exports are read.
+pub(super) fn ready_as(
+    scenario: String,
+    files: Arc<dyn Files>,
+    change: impl FnOnce(&mut Joined),
+) -> Result<Ready, Problems> {
     let document = Document::parse(&Source::file("whatif", scenario))?.with_files(files);
     let outline = document.outline()?;
     let draft = outline.points()[0].draft();
-    Ready::check(draft.read::<Scenario>()?, draft)
+    Ready::check_as(draft.read::<Scenario>()?, draft, change)
 }

@@ -363,6 +363,9 @@ impl Rebuild<'_> {
             !whole || active.next_job == self.plan.task(task).jobs.end,
             "task {task} ends before its jobs"
         );
+        if whole && self.plan.counts_ends() {
+            context.record(Sample::Ended { at: now, spare });
+        }
         if self.plan.task(task).below && (whole || !self.plan.grouped()) {
             context.record(Sample::Restored(now));
         }

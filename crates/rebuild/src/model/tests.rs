@@ -690,6 +690,14 @@ fn priorities_that_do_not_add_up_are_noticed() {
 }
 
 #[test]
+#[should_panic(expected = "1 records are complete after 0 jobs")]
+fn records_that_are_complete_without_a_job_are_noticed() {
+    let mut counts = Counts::default();
+    counts.add(Sample::Ended { at: SimTime::ZERO, spare: 1 });
+    counts.merge(&Counts::default());
+}
+
+#[test]
 #[should_panic(expected = "1 records take writes again after 0 jobs")]
 fn records_that_are_restored_without_a_job_are_noticed() {
     let mut counts = Counts::default();

@@ -128,6 +128,10 @@ impl Recovered {
         for (row, mine) in self.progress_by_spare.iter_mut().enumerate() {
             mine.extend(counts.by_priority.ends(row).map(|(at, bytes)| (later(at), bytes)));
         }
+        for (row, mine) in self.ended_by_spare.iter_mut().enumerate() {
+            let all = counts.ended.ends(row).filter(|(_, records)| *records > 0);
+            mine.extend(all.map(|(at, records)| (later(at), records)));
+        }
     }
 }
 

@@ -154,6 +154,7 @@ impl Course {
                 seed: self.seed,
                 reserve: self.limits.reservations.is_some(),
                 backfill: Backfill { begin: SimSpan::from_us(30), look: SimSpan::from_us(2) },
+                count_ends: false,
             },
             down: self.down.map(DeviceId).into_iter().collect(),
             used: vec![0; 16],

@@ -135,6 +135,7 @@ impl Staged {
                 seed: context.seed,
                 reserve: limits.reservations.is_some(),
                 backfill: settings.backfill,
+                count_ends: false,
             },
             down: Vec::new(),
             used: match &complete.rings {

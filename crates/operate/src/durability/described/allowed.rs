@@ -4,15 +4,22 @@
 use towtank_scenario::{Draft, Problems};
 use towtank_study::keys_of;
 
-use crate::durability::keys::{Apart, Described, Law, Lie, SharedBy};
+use towtank_recovery::keys::Exports;
+
+use crate::durability::failures::check_failures;
+use crate::durability::keys::{Apart, Described, FailureKeys, Law, Lie, SharedBy};
 use crate::durability::scenario::Scenario;
 
 /// Keys that every description may have, beside its own.
 const SHARED: [&str; 3] = ["failure_rate", "mission", "burst"];
 
-/// Whether a scenario describes a system: it has a key that only descriptions have.
+/// Whether a scenario describes a system: it has a key that only descriptions have, or no exports. What fails
+/// how often is asked of both.
 pub(in crate::durability) fn is_described(draft: &Draft) -> bool {
-    keys_of::<Described>().iter().any(|key| draft.says(key))
+    let of_failures = keys_of::<FailureKeys>();
+    let mut own = keys_of::<Described>().into_iter().filter(|key| !of_failures.contains(key));
+    let says = |key: &String| draft.says(key);
+    own.any(|key| says(&key)) || (of_failures.iter().any(says) && !keys_of::<Exports>().iter().any(says))
 }
 
 /// Refuses keys that mean nothing here.
@@ -177,45 +184,10 @@ impl Refusal<'_> {
     fn failures(&mut self, scenario: &Scenario) {
         let keys = &scenario.described.failures;
         let system = &scenario.described.system;
-        let says = |key: &str| self.draft.says(key);
-        let forms = ["failure_rate", "failure_probability", "failures"];
-        let given: Vec<&str> = forms.into_iter().filter(|key| says(key)).collect();
-        if given.len() > 1 {
-            let message = format!("`{}` and `{}` both say how often disks fail", given[0], given[1]);
-            self.problems.refuse(self.draft, given[1], message, "leave one of them out");
-        }
-        let is_counted = keys.failures.is_some();
-        let why = "goes with `failures`, which is missing";
-        self.only_if(is_counted, &["disk_years", "confidence"], why, "add `failures`");
-        let is_counted = !is_counted || keys.disk_years.is_some();
-        self.needs(
-            is_counted,
-            "failures",
-            "the years in which `failures` were counted are missing",
-            "add `disk_years`",
-        );
-        self.only_if(keys.weibull_shape.is_some(), &["age"], "is of laws of age", "add `weibull_shape`");
-        let is_law = keys.weibull_shape.is_none() || keys.failure_probability.is_some();
-        let hint = "add `failure_probability`";
-        self.needs(is_law, "weibull_shape", "a law of age needs the probability of a year", hint);
+        check_failures(keys, self.draft, &mut self.problems);
         let is_sized = system.disk_capacity.is_some();
         let why = "needs the bytes of a disk";
         self.only_if(is_sized, &["errors_per_bit"], why, "add `disk_capacity`");
-        for [one, other] in [
-            ["latent_error_rate", "scrub_interval"],
-            ["server_outage_rate", "server_outage_time"],
-            ["rack_outage_rate", "rack_outage_time"],
-        ] {
-            for [one, other] in [[one, other], [other, one]] {
-                let is_whole = !self.draft.says(one) || self.draft.says(other);
-                self.needs(
-                    is_whole,
-                    one,
-                    &format!("`{one}` goes with `{other}`, which is missing"),
-                    &format!("add `{other}`"),
-                );
-            }
-        }
         let reads = keys.errors_per_bit.is_some() || keys.latent_error_rate.is_some();
         let fails = keys.server_ruin_rate.is_some() || keys.rack_ruin_rate.is_some();
         let with_top = system.top.is_none() || !(reads || fails);

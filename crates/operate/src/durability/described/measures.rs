@@ -23,10 +23,6 @@ fn losses() -> Vec<Row> {
             .titled("Probability of loss of one array"),
         row("below_share", "share", "share of time in which an array or group has fewer members than `min_size`")
             .titled("Share of time below the members to serve with"),
-        row("loss_at_low_rate", "share", "probability of any loss at the lower end of a failure rate that was counted")
-            .titled("Probability of any loss at the lower failure rate"),
-        row("loss_at_high_rate", "share", "probability of any loss at the upper end of that rate")
-            .titled("Probability of any loss at the upper failure rate"),
         row(
             "leading_order_loss",
             "share",

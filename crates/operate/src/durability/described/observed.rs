@@ -199,6 +199,9 @@ impl Seen {
 
 /// What needs no simulation.
 fn beside(plan: &Plan, seen: &mut Seen) {
+    for name in ["loss_if_fast", "loss_if_slow"] {
+        seen.put(name, Err("the time of a repair is given".to_owned()));
+    }
     let [one, two] = windows(plan);
     let no_repair = || "no repair time is given, or nothing is repaired".to_owned();
     seen.put("repair_s", one.map(|hours| hours * 3_600.0).ok_or_else(no_repair));

@@ -1,7 +1,7 @@
 //! A described system in numbers: times in hours, rates per hour, bytes.
 
 use towtank_durability::burst::copysets::{Nodes, Sets};
-use towtank_durability::rates::{Afr, AfrOfCounts, Life, Year, afr_of_counts};
+use towtank_durability::rates::{Afr, AfrOfCounts, Life, Year};
 use towtank_durability::repair::STAGES_MAX;
 use towtank_report::human;
 use towtank_scenario::{Draft, Problems};
@@ -9,6 +9,7 @@ use towtank_units::SimSpan;
 
 use super::allowed;
 use super::code::Code;
+use crate::durability::failures::{rate, year};
 use crate::durability::keys::{Apart, FailureKeys, Law, Lie, Moved, SharedBy};
 use crate::durability::scenario::Scenario;
 
@@ -298,34 +299,6 @@ impl Plan {
 
 /// The time of a repair where nothing is repaired or its time is not given, in hours: beyond each mission.
 const NEVER_H: f64 = 1e9;
-
-fn year(failures: &FailureKeys, draft: &Draft) -> Result<Year, Problems> {
-    let Some(year) = failures.year else { return Ok(Year::Julian) };
-    let known = [Year::Julian, Year::Common];
-    known.into_iter().find(|known| (known.hours() - hours(year)).abs() < 1e-9).ok_or_else(|| {
-        let message = format!("`year` is {year}");
-        draft.problem("year", message).hint("write `365.25d` or `365d`").into()
-    })
-}
-
-/// The failure rate in the form in which it was given, with its interval if it was counted.
-fn rate(scenario: &Scenario, year: Year, draft: &Draft) -> Result<(Afr, Option<AfrOfCounts>), Problems> {
-    let failures = &scenario.described.failures;
-    if let Some(probability) = failures.failure_probability {
-        let afr = Afr::Probability(probability.fraction_f64());
-        return match afr.per_hour(year) {
-            Ok(_) => Ok((afr, None)),
-            Err(error) => Err(draft.problem("failure_probability", error.to_string()).into()),
-        };
-    }
-    let Some((failed, years)) = failures.failures.zip(failures.disk_years) else {
-        return Ok((Afr::Rate(scenario.failure_rate.fraction_f64()), None));
-    };
-    let confidence = failures.confidence.map_or(0.95, |share| share.fraction_f64());
-    let counts = afr_of_counts(u64::from(failed), years * year.hours() / 24.0, year, confidence)
-        .map_err(|error| draft.problem("confidence", error.to_string()))?;
-    Ok((Afr::Rate(counts.per_year), Some(counts)))
-}
 
 fn read_error(failures: &FailureKeys, bytes: Option<f64>, draft: &Draft) -> Result<Option<f64>, Problems> {
     let Some(errors) = failures.errors_per_bit else { return Ok(None) };
