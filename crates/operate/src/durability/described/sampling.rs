@@ -223,6 +223,7 @@ mod tests {
             cycles: 1_000,
             hits: 500,
             groups_lost: loss,
+            by_kind: Vec::new(),
             by_cause: [(Cause::Devices, loss), (Cause::Domain, 0.0), (Cause::Unreadable, 0.0)],
             below: None,
             batches: vec![loss; 20],
