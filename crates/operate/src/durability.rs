@@ -73,7 +73,7 @@ impl Question for Durability {
          upper bound for the repair times. A cluster that is not whole now, or whose groups survive different numbers of lost \
          devices, is refused. Not modelled: unreadable sectors, ages and batches of devices, hosts and racks that fail as a \
          whole (but for --burst), operators.";
-    const RESULTS_VERSION: u32 = 1;
+    const RESULTS_VERSION: u32 = 2;
     const EXAMPLES: &'static [&'static str] = &[
         "towtank durability --report report.json --failure-rate 3% --mission 5y",
         "towtank durability --report report.json --burst '3 disks' --burst '1 % of hosts'",

@@ -331,6 +331,7 @@ impl Ready {
             waiting: self.waiting(),
             rules: Rules {
                 source: settings.source,
+                led_by_map: true,
                 gather: settings.gather,
                 order: settings.order,
                 ties: Some(context.seed),

@@ -67,6 +67,9 @@ pub enum Gather {
 pub struct Rules {
     /// Which copy is read.
     pub source: Source,
+    /// Whether a group of copies is led by the device that the map says, as in Ceph; else by the first one
+    /// that has a copy.
+    pub led_by_map: bool,
     /// Where shards are gathered.
     pub gather: Gather,
     /// Which objects or groups a driver rebuilds first.

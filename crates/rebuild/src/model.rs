@@ -49,7 +49,7 @@ use towtank_units::{Rate, SimSpan, SimTime};
 pub use self::clients::{Arrivals, Clients, Latencies, Load, Weights};
 use self::event::plain;
 pub use self::event::{Event, Kind};
-pub use self::maps::{Idling, Made, Maps, Timer};
+pub use self::maps::{Ended, Idling, Made, Maps, Timer};
 pub use self::over_time::{BINS, OverTime, Rows};
 pub use self::queue::{Costs, Flow, Queues, Sharing, Throttle};
 use self::resource::Resource;
@@ -157,6 +157,8 @@ pub struct Counts {
     pub restored: OverTime<u64>,
     /// Total time that tasks waited for reservations.
     pub reserving: SimSpan,
+    /// Tasks that have ended.
+    pub ended: Ended,
     /// Total time that drivers slept although they had work.
     pub sleeping: SimSpan,
     /// Total time that work items waited for those of other groups.
@@ -195,6 +197,8 @@ pub enum Sample {
     Restored(SimTime),
     /// A task has all its reservations, after this wait.
     Reserved(SimSpan),
+    /// A task has ended, so long after it requested its first reservation.
+    Ended(SimSpan),
     /// A driver sleeps, or a work item waits for its time.
     Slept {
         /// For itself.
@@ -230,6 +234,7 @@ impl Statistics for Counts {
             Sample::Prior { bytes, at, priority } => self.by_priority.add(usize::from(priority), at, bytes),
             Sample::Restored(at) => self.restored.add(at, &1),
             Sample::Reserved(span) => self.reserving = self.reserving.saturating_add(span),
+            Sample::Ended(span) => self.ended.add(span),
             Sample::Slept { own, others } => {
                 self.sleeping = self.sleeping.saturating_add(own);
                 self.idling = Idling(self.idling.0.saturating_add(others));
@@ -251,6 +256,7 @@ impl Statistics for Counts {
             *mine = (*mine).max(theirs);
         }
         self.reserving = self.reserving.saturating_add(other.reserving);
+        self.ended.merge(other.ended);
         self.sleeping = self.sleeping.saturating_add(other.sleeping);
         self.idling = Idling(self.idling.0.saturating_add(other.idling.0));
         if let Some(theirs) = &other.clients {

@@ -224,6 +224,10 @@ pub struct Recovered {
     pub uplinks: Vec<[SimSpan; 2]>,
     /// Time spent waiting for reservations.
     pub reserving: SimSpan,
+    /// Time for which groups had all their reservations, summed over them.
+    pub copying: SimSpan,
+    /// How often a group was copied to its end.
+    pub copied: u64,
     /// Time spent sleeping.
     pub sleeping: SimSpan,
     /// Time for which work items waited for those of other groups.
@@ -514,6 +518,8 @@ impl Recovery<'_> {
             active: vec![SimSpan::ZERO; self.hardware.servers() as usize],
             uplinks: vec![[SimSpan::ZERO; 2]; self.hardware.racks() as usize],
             reserving: SimSpan::ZERO,
+            copying: SimSpan::ZERO,
+            copied: 0,
             sleeping: SimSpan::ZERO,
             idling: SimSpan::ZERO,
             limited: BTreeMap::new(),

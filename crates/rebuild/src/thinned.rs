@@ -181,6 +181,7 @@ impl Thinned {
             &mut found.bound,
             &mut found.ideal,
             &mut found.reserving,
+            &mut found.copying,
             &mut found.sleeping,
             &mut found.idling,
         ];

@@ -46,6 +46,12 @@ pub(crate) struct Course {
     pub begun: Vec<(f64, u64)>,
     /// When the last object was written, in seconds from the change.
     pub last_s: f64,
+    /// When the objects of each step of the manager began to move, in seconds from the change.
+    pub steps: Vec<f64>,
+    /// For how many seconds groups were being copied, summed over them, where they reserve.
+    pub copying_s: Option<f64>,
+    /// Groups that were copied, once for each time.
+    pub groups: u64,
     /// Objects that were copied or made again, once for each time.
     pub jobs: u64,
     /// Copies and shards of them.
@@ -152,7 +158,9 @@ impl Replay {
             Some(thinned) => thinned.whole(&recovery, running::run(&thinned.of(&recovery), &context)?),
             None => running::run(&recovery, &context)?,
         };
-        Ok(course(&recovered, self.ready.start.as_secs_f64() * factors.start))
+        let course = course(&recovered, self.ready.start.as_secs_f64() * factors.start);
+        // Without reservations all groups of a device take turns, and none has a time of its own.
+        Ok(Course { copying_s: course.copying_s.filter(|_| limits.reservations.is_some()), ..course })
     }
 }
 
@@ -175,6 +183,9 @@ fn course(recovered: &Recovered, start_s: f64) -> Course {
         begun: begun.collect(),
         first_s: start_s + recovered.first_transfer.as_secs_f64(),
         last_s: start_s + recovered.last().as_secs_f64(),
+        steps: recovered.steps.iter().map(|at| start_s + at.as_secs_f64()).collect(),
+        copying_s: (recovered.copied > 0).then(|| recovered.copying.as_secs_f64()),
+        groups: recovered.copied,
         jobs: recovered.jobs,
         parts: devices().map(|device| recovered.targets.parts(device)).sum(),
         last: devices().filter(|device| last_on(device).is_some()).max_by_key(last_on),
@@ -204,5 +215,18 @@ impl Course {
             before = now;
         }
         self.last_s
+    }
+
+    /// The share of all objects that is done at a time, in seconds from the change.
+    pub(crate) fn done_by(&self, at_s: f64) -> f64 {
+        let all = self.begun.last().map_or(0, |(_, sum)| *sum).max(1) as f64;
+        let next = self.begun.partition_point(|(at, _)| *at <= at_s);
+        if at_s >= self.last_s || next == self.begun.len() {
+            return 1.0;
+        }
+        let (from, sum) = next.checked_sub(1).map_or((self.first_s, 0), |last| self.begun[last]);
+        let (to, more) = self.begun[next];
+        let part = if to > from { ((at_s - from) / (to - from)).clamp(0.0, 1.0) } else { 0.0 };
+        (sum as f64 + part * (more - sum) as f64) / all
     }
 }

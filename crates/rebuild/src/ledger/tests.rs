@@ -32,7 +32,16 @@ fn affected(redundancy: Redundancy, groups: Option<u32>, failing: &[bool], seed:
 
 fn rules(source: Source, gather: Gather) -> Rules {
     let backfill = Backfill { begin: SimSpan::from_ms(1), look: SimSpan::from_us(1) };
-    Rules { source, gather, order: Order::FewestCopies, ties: None, seed: Seed(4), reserve: true, backfill }
+    Rules {
+        source,
+        led_by_map: false,
+        gather,
+        order: Order::FewestCopies,
+        ties: None,
+        seed: Seed(4),
+        reserve: true,
+        backfill,
+    }
 }
 
 /// The devices in `gone` have stopped and are known to be down; `out` says whether they are out.

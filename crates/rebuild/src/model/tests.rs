@@ -646,6 +646,7 @@ fn counts_join_in_any_order() {
         done(7, 9_000_000, 9),
         Sample::Restored(SimTime::from_ns(2_000)),
         Sample::Reserved(SimSpan::from_ns(40)),
+        Sample::Ended(SimSpan::from_ns(60)),
         Sample::Slept { own: SimSpan::from_ns(3), others: SimSpan::from_ns(5) },
         client(true, 90),
         client(false, 800),

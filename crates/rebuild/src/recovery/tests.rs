@@ -147,6 +147,7 @@ impl Course {
             later: &later,
             waiting: self.waiting,
             rules: Rules {
+                led_by_map: false,
                 source: Source::Primary,
                 gather: Gather::Primary,
                 order: self.order,

@@ -128,6 +128,7 @@ impl Staged {
             // What is replaced or comes back in place is never given up.
             waiting: Waiting { noout: settings.noout || scenario.is_in_place(), ..settings.waiting() },
             rules: Rules {
+                led_by_map: false,
                 source: settings.source,
                 gather: settings.gather,
                 order: settings.order,

@@ -55,8 +55,16 @@ fn hardware() -> Hardware {
 fn planned(grouped: bool, order: Order, reserve: bool, seed: u64) -> Vec<(Vec<u64>, u32, u32)> {
     let (affected, hardware) = (affected(grouped), hardware());
     let (source, gather) = (Source::Primary, Gather::Primary);
-    let rules =
-        Rules { source, gather, order, ties: None, seed: Seed(seed), reserve, backfill: Backfill::default() };
+    let rules = Rules {
+        source,
+        led_by_map: false,
+        gather,
+        order,
+        ties: None,
+        seed: Seed(seed),
+        reserve,
+        backfill: Backfill::default(),
+    };
     let mut ledger = Ledger::new(&affected, &hardware, rules);
     let gone: Vec<bool> = (0..7).map(|device| device == 1 || device == 2).collect();
     let mut standing = Standing {
