@@ -324,7 +324,8 @@ pub struct Merge {
 pub struct Learn {
     /// What was kept: ceph.log, answers of Prometheus to query_range, Grafana's CSV, `ceph -s` or `ceph pg
     /// stat` below the time at which it was asked, reports, dumps of groups, perf dump, and CSV with the
-    /// columns time,degraded_objects,misplaced_objects,bytes_per_s; all files of a directory
+    /// columns time,degraded_objects,misplaced_objects,bytes_per_s; all files of a directory, or those of
+    /// Ceph in one that `sos report` made
     #[arg(value_name = "FILE|DIR", required = true)]
     pub files: Vec<PathBuf>,
     /// The zone of times that files give without one, such as +01:00 or Z
@@ -362,6 +363,9 @@ pub struct Learn {
     /// Write the constants into this file, for `towtank whatif --machines`
     #[arg(short, long, value_name = "FILE", help_heading = FITTING)]
     pub out: Option<PathBuf>,
+    /// What to print on stdout
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = ListFormat::Text)]
+    pub format: ListFormat,
     /// No notes
     #[arg(short, long)]
     pub quiet: bool,

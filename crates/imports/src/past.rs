@@ -115,6 +115,10 @@ pub struct Sample {
     pub groups: Option<u64>,
     /// Number of groups that were clean.
     pub clean: Option<u64>,
+    /// Number of groups that were being backfilled.
+    pub backfilling: Option<u64>,
+    /// Number of groups that were being recovered by their logs.
+    pub recovering: Option<u64>,
     /// How many groups were in each state; empty if the file does not say.
     pub states: Vec<GroupsInState>,
     /// Number of devices that were up.
@@ -151,8 +155,22 @@ pub enum Is {
     Out,
 }
 
+/// Groups that a device led back to all copies in their places since its daemon started. A change of the map
+/// that gives a group to another device begins its time anew.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rebuilt {
+    /// How many.
+    pub groups: u64,
+    /// The sum of their times.
+    pub seconds: f64,
+    /// The shortest of them.
+    pub shortest_s: Option<f64>,
+    /// The longest of them.
+    pub longest_s: Option<f64>,
+}
+
 /// What a device had recovered since its daemon started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Work {
     /// Microseconds since the origin of the clock, if the file says when.
     pub at_us: Option<i64>,
@@ -162,6 +180,8 @@ pub struct Work {
     pub objects: Option<u64>,
     /// Bytes of them.
     pub bytes: Option<u64>,
+    /// Groups that it led, since 20.2.4.
+    pub rebuilt: Option<Rebuilt>,
 }
 
 /// Microseconds of a time that a user gives: of RFC 3339, in the zone where it names none, or seconds.
@@ -181,6 +201,10 @@ const SAMPLES_MAX: usize = 1_000_000;
 /// If it has none of these formats, is damaged, or says nothing of a recovery.
 pub fn read(file: File<'_>, zone: Option<Zone>) -> Result<Imported<Record>, ImportError> {
     let bytes = unpack(file, GROUPS_MAX_BYTES)?;
+    if let Some(archive) = archive(&bytes) {
+        let reason = format!("it is {archive}, and is not unpacked here");
+        return Err(ImportError::new(file.name, reason).hint("unpack it (tar -xf), and name the directory"));
+    }
     let first = first_line(&bytes);
     let takes_little = is_log(&bytes) || has(&bytes, GROUPS_KEY);
     if !takes_little && bytes.len() as u64 > FILE_MAX_BYTES {
@@ -188,7 +212,7 @@ pub fn read(file: File<'_>, zone: Option<Zone>) -> Result<Imported<Record>, Impo
         return Err(ImportError::new(file.name, reason).hint("give the part of it around the event"));
     }
     let read = if instant::of_line(first).is_none() && !perf::begins(first) && looks_like_json(&bytes) {
-        of_json(file, &bytes)?
+        of_json(file, &bytes, zone)?
     } else {
         let text = std::str::from_utf8(&bytes).map_err(|error| {
             let at = error.valid_up_to();
@@ -209,6 +233,20 @@ pub fn read(file: File<'_>, zone: Option<Zone>) -> Result<Imported<Record>, Impo
 const FORMATS: &str = "supported are ceph.log, answers of Prometheus to query_range, Grafana's CSV, `ceph -s` or `ceph pg \
                        stat` below the time at which it was asked, `ceph report -f json`, `ceph pg dump -f json`, perf dump, and \
                        CSV with the columns time,degraded_objects,misplaced_objects,bytes_per_s";
+
+/// What kind of archive it is, if it is one: by the first bytes of compressed ones, and the word in the
+/// header of a `tar` (POSIX.1-1988, `ustar`).
+fn archive(bytes: &[u8]) -> Option<&'static str> {
+    const COMPRESSED: [(&[u8], &str); 4] = [
+        (b"\xfd7zXZ\x00", "compressed with xz"),
+        (b"BZh", "compressed with bzip2"),
+        (b"PK\x03\x04", "a zip archive"),
+        (b"\x28\xb5\x2f\xfd", "compressed with zstd"),
+    ];
+    let is_tar = bytes.get(257..262) == Some(b"ustar");
+    let compressed = COMPRESSED.iter().find(|(begin, _)| bytes.starts_with(begin)).map(|(_, what)| *what);
+    compressed.or(is_tar.then_some("an archive of tar"))
+}
 
 /// The first line that is not blank.
 fn first_line(bytes: &[u8]) -> &str {
@@ -243,16 +281,16 @@ fn is_log(bytes: &[u8]) -> bool {
     lines.filter_map(|line| std::str::from_utf8(line).ok()).any(log::is_entry)
 }
 
-fn of_json(file: File<'_>, bytes: &[u8]) -> Result<Imported<Record>, ImportError> {
+fn of_json(file: File<'_>, bytes: &[u8], zone: Option<Zone>) -> Result<Imported<Record>, ImportError> {
     let found = |key: &[u8]| has(bytes, key);
     if found(b"\"resultType\"") || found(b"\"errorType\"") {
         return prometheus::read(file, bytes);
     }
     if found(b"\"crushmap\"") && found(b"\"osdmap\"") {
-        return dump::read_report(file, bytes);
+        return dump::read_report(file, bytes, zone);
     }
     if found(GROUPS_KEY) {
-        return dump::read_groups(file, bytes);
+        return dump::read_groups(file, bytes, zone);
     }
     if found(b"\"recovery_ops\"") || found(b"\"recoverystate_perf\"") {
         return perf::read(file, bytes);

@@ -57,7 +57,7 @@ impl Question for Balance {
          --pg-dump, which has both. --max-moves limits the plan, --destination the devices that may take data, --stages divides it. The \
          time of a stage is a lower bound, at --recovery-rate for each device. Not modelled: what the balancer and the \
          autoscaler do by themselves.";
-    const RESULTS_VERSION: u32 = 9;
+    const RESULTS_VERSION: u32 = 10;
     const EXAMPLES: &'static [&'static str] = &[
         "towtank balance --report ceph-report.json --pg-dump pg.json",
         "towtank balance --report ceph-report.json --pg-dump pg.json --max-moves 20 --commands plan.txt",

@@ -116,7 +116,7 @@ impl Question for Durability {
          The failure rate is a rate: expected failures of each device in a year of 365.25 days; it is constant, and devices \
          fail independently. Groups are restored one after the other, as the recoveries had them. A cluster that lacks something \
          begins there; a state that is not modelled is refused. Not modelled with exports: batches of devices, outages, operators.";
-    const RESULTS_VERSION: u32 = 2;
+    const RESULTS_VERSION: u32 = 3;
     const EXAMPLES: &'static [&'static str] = &[
         "towtank durability --report report.json --failure-rate 3% --mission 5y",
         "towtank durability --report report.json --burst '3 disks' --burst '1 % of hosts'",

@@ -9,18 +9,23 @@
 //! leaves out.
 //!
 //! - `scenario`: the keys of a scenario; `moments`: the reports, and what changed between them;
-//! - `stretch`: between which of them the speed is measured; `speed`: the speed;
+//! - `stretch`: between which of them the speed is measured; `speed`: the speed; `pace`: that of the manager,
+//!   where it makes steps; `scale`: what a time says of either;
 //! - `share`: drawn orders, and what is left of them by a count;
 //! - `case`: the checked scenario; `observed`, `measures`: one replicate and its measures;
-//! - `answer`, `present`: the answer in words and tables.
+//! - `ahead`: what is left over time;
+//! - `answer`, `present`: the answer in words, tables and a figure.
 
+mod ahead;
 mod answer;
 mod by_log;
 mod case;
 mod measures;
 mod moments;
 mod observed;
+mod pace;
 mod present;
+mod scale;
 mod scenario;
 mod share;
 mod speed;
@@ -74,7 +79,7 @@ impl Question for Eta {
          says how far each group has come. Where a flag, a device that is down or a full one keeps groups from becoming \
          clean, it says which, and gives no time. With --watch DIR it goes on with each report that a cron job writes there, \
          until the cluster is clean. Not modelled: what fails, changes or is written later.";
-    const RESULTS_VERSION: u32 = 2;
+    const RESULTS_VERSION: u32 = 3;
     const EXAMPLES: &'static [&'static str] = &[
         "towtank eta --report now.json",
         "towtank eta --report earlier.json --report now.json",

@@ -9,7 +9,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use towtank_past::fit::{self, Ask, Fit, Fitted as Found, Prior, Question, Seen};
+use towtank_past::fit::{self, Ask, Fit, Fitted as Found, Prior, Question, Seen, Sum};
 use towtank_past::{Event, LEVELS, Levels, Past, levels, shown};
 use towtank_report::human;
 use towtank_scenario::{Files, Problem, Problems};
@@ -85,6 +85,9 @@ const UNKNOWN_S: f64 = 3_600.0;
 /// counted as misplaced, and several failures are not all counted at once.
 const COUNTS: f64 = 1.6;
 
+/// By how many seconds a group may be seen to be copied more or less than in the model.
+const BESIDE_S: f64 = 0.15;
+
 /// Which row is kept of the draws of a fit.
 const EACH: usize = 2;
 
@@ -95,8 +98,10 @@ const EACH: usize = 2;
 pub fn learn(asked: &Asked<'_>, files: Arc<dyn Files>) -> Result<Learning, Problems> {
     let Happened { changes, at } = done(asked)?;
     let from_us = at.map_or(asked.event.began.by_us, |(at_us, _)| at_us);
-    let Levels { mut seen, source, most, .. } = levels(asked.past, asked.event, from_us)
+    let found = levels(asked.past, asked.event, from_us)
         .map_err(|error| Problem::new(error.to_string()).hint(error.hint()))?;
+    let Levels { seen, source, most, .. } = &found;
+    let (mut seen, most) = (seen.clone(), *most);
     let off_s = at.map_or(UNKNOWN_S, |(_, off_s)| off_s);
     seen.late_s = (seen.late_s * seen.late_s + off_s * off_s).sqrt();
     seen.apart = BETWEEN_EVENTS;
@@ -117,6 +122,7 @@ pub fn learn(asked: &Asked<'_>, files: Arc<dyn Files>) -> Result<Learning, Probl
         let hint = "give exports from before the event, or say what was done: --change 'fail osd.3'";
         return Err(Problem::new(message).hint(hint).into());
     }
+    seen.copying = copying(&found, &usual);
     let mut runs = Runs::new();
     let machine = Machine { replay: &replay, keys: &asked.keys, assumed, first_s: usual.first_s };
     let half = machine.fit(&seen, FIRST, &mut runs).map_err(model)?;
@@ -125,12 +131,21 @@ pub fn learn(asked: &Asked<'_>, files: Arc<dyn Files>) -> Result<Learning, Probl
     let event = fits.recovery(asked, &replay, changes);
     let learned = Learned {
         version: VERSION,
-        event: Recovery { source, began: shown(asked.past.clock, from_us), ..event },
+        event: Recovery { source: source.clone(), began: shown(asked.past.clock, from_us), ..event },
         constants: machine.constants(&whole),
         draws: machine.rows(&whole),
     };
     let doubts = doubts(&learned, (&usual, most), at.is_some());
     Ok(Learning { learned, doubts })
+}
+
+/// For how long groups were being copied, where model and source say it. Each group is off by when it is seen
+/// to begin and to end, and all of them by what they count besides their objects.
+fn copying(found: &Levels, usual: &Course) -> Option<Sum> {
+    let seconds = found.copying_s.filter(|_| usual.copying_s.is_some())?;
+    let (groups, each_s) = (usual.groups as f64, found.every_s / 6.0_f64.sqrt());
+    let off_s = (groups * each_s * each_s + (BESIDE_S * groups).powi(2)).sqrt();
+    Some(Sum { seconds, off_s })
 }
 
 /// What was done, as the user or the files say it.
@@ -260,7 +275,8 @@ impl Machine<'_> {
                 return Ok(times.clone());
             }
             let course = self.replay.course(&self.factors(ask.factors, ask.way), ask.draw)?;
-            let times: Vec<f64> = LEVELS.iter().map(|share| course.left(*share)).collect();
+            let levels = LEVELS.iter().map(|share| course.left(*share));
+            let times: Vec<f64> = levels.chain(course.copying_s).collect();
             runs.insert(run, times.clone());
             Ok(times)
         })

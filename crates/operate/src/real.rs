@@ -331,6 +331,7 @@ impl Ready {
             waiting: self.waiting(),
             rules: Rules {
                 source: settings.source,
+                led_by_map: true,
                 gather: settings.gather,
                 reads_all: false,
                 order: settings.order,
@@ -338,7 +339,7 @@ impl Ready {
                 seed: context.seed,
                 reserve: staged.limits.reservations.is_some(),
                 backfill: settings.backfill,
-                count_ends: false,
+                count_completed: false,
             },
             down: groups.down(),
             used: staged.used.clone(),

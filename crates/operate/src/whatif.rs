@@ -145,7 +145,7 @@ impl Question for Whatif {
          once; --drain and --mark-out empty a device that still serves. Changes are made in the order of the command \
          line; a time behind an @ (--drain host=h1@2h) makes one later, also while an earlier one is under way. Not \
          modelled: what balancer and autoscaler do next.";
-    const RESULTS_VERSION: u32 = 20;
+    const RESULTS_VERSION: u32 = 21;
     const EXAMPLES: &'static [&'static str] = &[
         "towtank whatif --report ceph-report.json --fail osd.3 --returns osd.3@40min --client-writes 200/s",
         "towtank whatif --report ceph-report.json --add-host h9=4x3.6:hdd --drain host=h1@2h",

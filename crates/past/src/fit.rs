@@ -59,6 +59,18 @@ pub struct Seen {
     /// By how much all times since the first object may differ together from what the same constants give in
     /// another event, as a share: a standard deviation.
     pub apart: f64,
+    /// For how long groups were being copied, summed over them, if it was seen: chance in the order of groups
+    /// has hardly any part in it.
+    pub copying: Option<Sum>,
+}
+
+/// A sum of spans.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sum {
+    /// Seconds.
+    pub seconds: f64,
+    /// By how much it may be off: a standard deviation.
+    pub off_s: f64,
 }
 
 /// What is asked.

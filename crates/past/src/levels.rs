@@ -7,7 +7,7 @@
 use towtank_imports::past::{Format, Sample};
 
 use crate::clock::shown;
-use crate::event::{Event, left};
+use crate::event::{Event, Span, left};
 use crate::fit::Seen;
 use crate::join::{Lane, Past};
 
@@ -20,9 +20,15 @@ const SAMPLES_LEAST: usize = 8;
 /// How much later a source knows, in seconds: the mean, and the standard deviation.
 ///
 /// Daemons tell the manager each 5 s what they did (`mgr_stats_period`), which it knows 1 to 2 s later; a
-/// cluster whose daemons tell it each second lags behind by as much. The manager keeps metrics for a server
-/// for 15 s (`scrape_interval` of its module), and tables of Grafana come from there.
+/// cluster whose daemons tell it each second lags behind by as much. Where the counts themselves say that
+/// it hears of all daemons at once, the mean is half of that interval later than it knows. The manager
+/// keeps metrics for a server for 15 s (`scrape_interval` of its module), and tables of Grafana come from
+/// there.
 const LATE_S: [(f64, f64); 2] = [(2.5, 1.2), (9.0, 4.5)];
+
+/// When the manager knows what daemons told it, and how often they do at most.
+const KNOWN_S: f64 = 1.5;
+const REPORTED_S: f64 = 5.0;
 
 /// The least by which a single sample is off, since the manager is 1 to 2 s late.
 const OFF_S: f64 = 1.0;
@@ -38,6 +44,8 @@ pub struct Levels {
     pub every_s: f64,
     /// The most that was left.
     pub most: u64,
+    /// For how many seconds groups were being copied, summed over them, if the source counts them.
+    pub copying_s: Option<f64>,
 }
 
 /// Why an event does not say when levels were passed.
@@ -100,17 +108,30 @@ pub fn levels(past: &Past, event: &Event, from_us: i64) -> Result<Levels, Levels
         return Err(LevelsError::TooFew { source_name: source, count: above(&counts) });
     }
     let most = counts.iter().map(|(_, count)| *count).max().unwrap_or(0);
-    let late = LATE_S[usize::from(matches!(lane.format, Format::Prometheus))];
     let every_s = between_changes(&counts);
+    let (late_s, late_off_s) = LATE_S[usize::from(matches!(lane.format, Format::Prometheus))];
+    let late_s = late_s.max(KNOWN_S + every_s.min(REPORTED_S) / 2.0);
     // Single daemons are heard of at any time within these seconds.
     let usual_s = (every_s / 12.0_f64.sqrt()).max(OFF_S);
-    let mut seen = Seen { at_s: Vec::new(), off_s: Vec::new(), late_s: late.1, apart: 0.0 };
+    let mut seen =
+        Seen { at_s: Vec::new(), off_s: Vec::new(), late_s: late_off_s, apart: 0.0, copying: None };
     for level in LEVELS {
         let (at_s, off_s) = passed(&counts, level * most as f64, from_us);
-        seen.at_s.push(at_s - late.0);
+        seen.at_s.push(at_s - late_s);
         seen.off_s.push((off_s * off_s + usual_s * usual_s).sqrt());
     }
-    Ok(Levels { seen, source, every_s, most })
+    Ok(Levels { seen, source, every_s, most, copying_s: copying_s(&lane.samples, event, ended) })
+}
+
+/// For how many seconds groups were being copied, summed over them. A sample holds until half of the time to
+/// the next one. Nothing if one between the last before the event and the first after it does not say.
+fn copying_s(samples: &[Sample], event: &Event, ended: Span) -> Option<f64> {
+    let from_us = event.began.after_us.unwrap_or(event.began.by_us);
+    let is_in = |sample: &&Sample| (from_us..=ended.by_us).contains(&sample.at_us);
+    let count = |sample: &Sample| Some((sample.at_us, sample.backfilling? + sample.recovering?));
+    let counts: Vec<(i64, u64)> = samples.iter().filter(is_in).map(count).collect::<Option<_>>()?;
+    let span = |pair: &[(i64, u64)]| (pair[1].0 - pair[0].0) as f64 / 1e6 * (pair[0].1 + pair[1].1) as f64;
+    Some(counts.windows(2).map(span).sum::<f64>() / 2.0)
 }
 
 /// Seconds from one count to the next that differs, in the median.
@@ -148,6 +169,28 @@ mod tests {
         assert_eq!(at(0.0), 4.5);
         // The planted error: the first time.
         assert!(at(70.0) > 1.0);
+        let group = |at_s: i64, backfilling: Option<u64>| Sample {
+            at_us: at_s * 1_000_000,
+            backfilling,
+            recovering: Some(0),
+            ..Sample::default()
+        };
+        let span = |after_us: i64, by_us: i64| Span { after_us: Some(after_us), by_us };
+        let event = Event {
+            began: span(0, 2_000_000),
+            ended: None,
+            clean: None,
+            degraded_max: None,
+            misplaced_max: None,
+            moved: true,
+            changes: Vec::new(),
+            warnings: Vec::new(),
+        };
+        let groups = |middle| [group(0, Some(0)), group(2, Some(3)), group(4, middle), group(6, Some(0))];
+        let copying = |middle| copying_s(&groups(middle), &event, span(4_000_000, 6_000_000));
+        assert_eq!(copying(Some(1)), Some(2.0 * 3.0 + 2.0 * 1.0));
+        // The planted error: what is missing counts as none.
+        assert_eq!(copying(None), None);
         let stays =
             [(0, 9), (1_000_000, 9), (5_000_000, 8), (6_000_000, 8), (10_000_000, 7), (15_000_000, 6)];
         assert_eq!(between_changes(&stays), 5.0);

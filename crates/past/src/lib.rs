@@ -24,6 +24,7 @@ mod event;
 pub mod fit;
 mod join;
 mod levels;
+mod rebuilt;
 mod script;
 
 pub use agree::disagreements;
@@ -31,4 +32,5 @@ pub use clock::shown;
 pub use event::{Change, Event, Span, happened};
 pub use join::{Past, PastError, Source, join};
 pub use levels::{LEVELS, Levels, LevelsError, levels};
+pub use rebuilt::Counters;
 pub use script::{ClusterSize, Script};

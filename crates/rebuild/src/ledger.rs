@@ -67,6 +67,9 @@ pub enum Gather {
 pub struct Rules {
     /// Which copy is read.
     pub source: Source,
+    /// Whether a group of copies is led by the device that the map says, as in Ceph; else by the first one
+    /// that has a copy.
+    pub led_by_map: bool,
     /// Where shards are gathered.
     pub gather: Gather,
     /// Whether all shards that are left are read, not only as many as are needed.
@@ -82,7 +85,7 @@ pub struct Rules {
     /// What a backfill of a group costs before its first object is copied.
     pub backfill: Backfill,
     /// Whether records that become complete are counted over time.
-    pub count_ends: bool,
+    pub count_completed: bool,
 }
 
 /// The time that a backfill of a group takes before its first object is copied: to begin, and to list the
@@ -519,7 +522,7 @@ impl<'a> Ledger<'a> {
         let mut plan = Plan::new()
             .of_groups(self.affected.grouped)
             .split_by_priority(self.affected.follows)
-            .count_ends(self.rules.count_ends);
+            .count_completed(self.rules.count_completed);
         let mut jobs = Vec::new();
         // Large tables are not copied while they grow.
         let turns: usize = orders.iter().map(Vec::len).sum();

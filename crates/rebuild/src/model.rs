@@ -49,7 +49,7 @@ use towtank_units::{Rate, SimSpan, SimTime};
 pub use self::clients::{Arrivals, Clients, Latencies, Load, Weights};
 use self::event::plain;
 pub use self::event::{Event, Kind};
-pub use self::maps::{Idling, Made, Maps, Timer};
+pub use self::maps::{Ended, Idling, Made, Maps, Timer};
 pub use self::over_time::{BINS, OverTime, Rows};
 pub use self::queue::{Costs, Flow, Queues, Sharing, Throttle};
 use self::resource::Resource;
@@ -148,8 +148,8 @@ pub struct Counts {
     pub progress: OverTime<u64>,
     /// The same by priority, the rows as in `last`; only where the plan asks for it.
     pub by_priority: Rows<SPARES>,
-    /// Tasks that ended, by time, the rows as in `last`; only where the plan asks for it.
-    pub ended: Rows<SPARES>,
+    /// Tasks that are complete, by time, the rows as in `last`; only where the plan asks for it.
+    pub completed: Rows<SPARES>,
     /// Jobs by the time of their first unit; only where groups have one object in progress.
     pub begun: OverTime<u64>,
     /// When the last job finished, by the number of copies or shards that were left to spare; the last row is
@@ -159,6 +159,8 @@ pub struct Counts {
     pub restored: OverTime<u64>,
     /// Total time that tasks waited for reservations.
     pub reserving: SimSpan,
+    /// Tasks that have ended.
+    pub ended: Ended,
     /// Total time that drivers slept although they had work.
     pub sleeping: SimSpan,
     /// Total time that work items waited for those of other groups.
@@ -193,8 +195,8 @@ pub enum Sample {
         /// Its priority.
         priority: u8,
     },
-    /// A task ends, where the plan asks for it.
-    Ended {
+    /// A task is complete, where the plan asks for it.
+    Completed {
         /// When.
         at: SimTime,
         /// How many copies or shards were left beyond those needed to read it.
@@ -204,6 +206,8 @@ pub enum Sample {
     Restored(SimTime),
     /// A task has all its reservations, after this wait.
     Reserved(SimSpan),
+    /// A task has ended, so long after it requested its first reservation.
+    Ended(SimSpan),
     /// A driver sleeps, or a work item waits for its time.
     Slept {
         /// For itself.
@@ -237,9 +241,10 @@ impl Statistics for Counts {
             }
             Sample::Begun(at) => self.begun.add(at, &1),
             Sample::Prior { bytes, at, priority } => self.by_priority.add(usize::from(priority), at, bytes),
-            Sample::Ended { at, spare } => self.ended.add(usize::from(spare), at, 1),
+            Sample::Completed { at, spare } => self.completed.add(usize::from(spare), at, 1),
             Sample::Restored(at) => self.restored.add(at, &1),
             Sample::Reserved(span) => self.reserving = self.reserving.saturating_add(span),
+            Sample::Ended(span) => self.ended.add(span),
             Sample::Slept { own, others } => {
                 self.sleeping = self.sleeping.saturating_add(own);
                 self.idling = Idling(self.idling.0.saturating_add(others));
@@ -256,12 +261,13 @@ impl Statistics for Counts {
         self.progress.merge(&other.progress);
         self.begun.merge(&other.begun);
         self.by_priority.merge(&other.by_priority);
-        self.ended.merge(&other.ended);
+        self.completed.merge(&other.completed);
         self.restored.merge(&other.restored);
         for (mine, theirs) in self.last.iter_mut().zip(other.last) {
             *mine = (*mine).max(theirs);
         }
         self.reserving = self.reserving.saturating_add(other.reserving);
+        self.ended.merge(other.ended);
         self.sleeping = self.sleeping.saturating_add(other.sleeping);
         self.idling = Idling(self.idling.0.saturating_add(other.idling.0));
         if let Some(theirs) = &other.clients {
@@ -288,8 +294,8 @@ impl Counts {
         assert!(self.jobs <= self.bytes, "{} jobs are done of {} bytes", self.jobs, self.bytes);
         let begun = self.begun.whole();
         assert!(begun == 0 || begun >= self.jobs, "{} jobs are done, and {begun} have begun", self.jobs);
-        let ended = self.ended.whole().unwrap_or(0);
-        assert!(ended <= self.jobs, "{ended} records are complete after {} jobs", self.jobs);
+        let completed = self.completed.whole().unwrap_or(0);
+        assert!(completed <= self.jobs, "{completed} records are complete after {} jobs", self.jobs);
         let restored = self.restored.whole();
         assert!(restored <= self.jobs, "{restored} records take writes again after {} jobs", self.jobs);
         let last = self.last.iter().max().copied().unwrap_or_default();

@@ -73,8 +73,8 @@ pub struct Plan {
     grouped: bool,
     /// What is done is counted by priority too.
     split: bool,
-    /// Tasks that end are counted.
-    ends: bool,
+    /// Tasks that are complete are counted.
+    completed: bool,
     devices: Vec<DeviceId>,
     reserved: Vec<DeviceId>,
 }
@@ -105,17 +105,17 @@ impl Plan {
         self.split
     }
 
-    /// Sets whether tasks that end are counted.
+    /// Sets whether tasks that are complete are counted.
     #[must_use]
-    pub(crate) fn count_ends(self, ends: bool) -> Plan {
-        Plan { ends, ..self }
+    pub(crate) fn count_completed(self, completed: bool) -> Plan {
+        Plan { completed, ..self }
     }
 
-    /// Whether tasks that end are counted.
+    /// Whether tasks that are complete are counted.
     #[inline]
     #[must_use]
-    pub(crate) fn counts_ends(&self) -> bool {
-        self.ends
+    pub(crate) fn counts_completed(&self) -> bool {
+        self.completed
     }
 
     /// Whether tasks are groups.

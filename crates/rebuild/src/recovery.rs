@@ -204,7 +204,7 @@ pub struct Recovered {
     pub progress_by_spare: [Vec<(SimTime, u64)>; SPARES],
     /// Records that became complete over time, with the rows of `last_by_spare`: only where the rules ask for
     /// it.
-    pub ended_by_spare: [Vec<(SimTime, u64)>; SPARES],
+    pub completed_by_spare: [Vec<(SimTime, u64)>; SPARES],
     /// Bytes that the last phase planned and did not finish.
     pub unfinished: u64,
     /// The bound, summed over phases.
@@ -227,6 +227,10 @@ pub struct Recovered {
     pub uplinks: Vec<[SimSpan; 2]>,
     /// Time spent waiting for reservations.
     pub reserving: SimSpan,
+    /// Time for which groups had all their reservations, summed over them.
+    pub copying: SimSpan,
+    /// How often a group was copied to its end.
+    pub copied: u64,
     /// Time spent sleeping.
     pub sleeping: SimSpan,
     /// Time for which work items waited for those of other groups.
@@ -507,7 +511,7 @@ impl Recovery<'_> {
             begun: Vec::new(),
             progress: Vec::new(),
             progress_by_spare: Default::default(),
-            ended_by_spare: Default::default(),
+            completed_by_spare: Default::default(),
             unfinished: 0,
             bound: SimSpan::ZERO,
             ideal: SimSpan::ZERO,
@@ -518,6 +522,8 @@ impl Recovery<'_> {
             active: vec![SimSpan::ZERO; self.hardware.servers() as usize],
             uplinks: vec![[SimSpan::ZERO; 2]; self.hardware.racks() as usize],
             reserving: SimSpan::ZERO,
+            copying: SimSpan::ZERO,
+            copied: 0,
             sleeping: SimSpan::ZERO,
             idling: SimSpan::ZERO,
             limited: BTreeMap::new(),

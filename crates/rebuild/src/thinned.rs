@@ -170,7 +170,7 @@ impl Thinned {
         found.dropped = found.dropped.map(later);
         found.last_on.iter_mut().for_each(|last| *last = last.map(later));
         found.last_by_spare = found.last_by_spare.map(|last| last.map(later));
-        let over_time = found.progress_by_spare.iter_mut().chain(&mut found.ended_by_spare);
+        let over_time = found.progress_by_spare.iter_mut().chain(&mut found.completed_by_spare);
         for series in over_time.chain([&mut found.progress, &mut found.begun]) {
             series.iter_mut().for_each(|(at, _)| *at = later(*at));
         }
@@ -182,6 +182,7 @@ impl Thinned {
             &mut found.bound,
             &mut found.ideal,
             &mut found.reserving,
+            &mut found.copying,
             &mut found.sleeping,
             &mut found.idling,
         ];

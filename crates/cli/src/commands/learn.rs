@@ -4,15 +4,21 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use towtank::Trouble;
-use towtank_imports::past::{Is, read};
+use towtank_imports::past::read;
 use towtank_imports::{File, ImportError};
-use towtank_past::{Event, Past, PastError, Source as Kept, Span, disagreements, happened, join, shown};
+use towtank_past::{
+    Counters, Event, Past, PastError, Source as Kept, Span, disagreements, happened, join, shown,
+};
+use towtank_report::human;
 use towtank_scenario::{Place, Problem, Source};
 
 mod constants;
+mod json;
+mod sos;
 
+use self::constants::Constants;
 use super::print;
-use crate::args::Learn;
+use crate::args::{Learn, ListFormat};
 use crate::crush::{name_of, read_bytes};
 use crate::exit::Exit;
 use crate::screen;
@@ -38,15 +44,19 @@ pub fn learn(flags: &Learn) -> Result<Exit, Trouble> {
     let past = join(kept.iter().map(|(_, kept)| kept.clone()).collect()).map_err(|error| of_past(&error))?;
     let events = happened(&past).map_err(|error| of_past(&error))?;
     let constants = constants::of(flags, &kept, (&past, &events))?;
-    if let constants::Constants::NotAsked(Some(why)) = &constants {
+    if let Constants::NotAsked(Some(why)) = &constants {
         notes.push(format!("no constants are fitted: {why}"));
     }
     if !flags.quiet {
         notes.iter().for_each(|note| screen::say(&format!("note: {note}\n")));
     }
+    if matches!(flags.format, ListFormat::Json) {
+        let found = json::Found { past: &past, events: &events, files, constants: &constants, notes: &notes };
+        return print(&json::of(&found));
+    }
     let said = match &constants {
-        constants::Constants::Fitted(said) => format!("\n{said}"),
-        constants::Constants::NotAsked(_) => String::new(),
+        Constants::Fitted(learning) => format!("\n{}", constants::text(learning, flags)),
+        Constants::NotAsked(_) => String::new(),
     };
     print(&(text(&past, &events, files) + &said))
 }
@@ -59,6 +69,14 @@ fn files_of(path: &Path) -> Result<Vec<PathBuf>, Problem> {
     let failed = |error: std::io::Error| {
         Problem::new(format!("cannot read `{}`: {error}", path.display())).hint("check the path")
     };
+    if let Some(root) = sos::root(path) {
+        let files = sos::files(&root).map_err(failed)?;
+        if files.is_empty() {
+            return Err(Problem::new(format!("`{}` is of sos, and has nothing of Ceph", root.display()))
+                .hint("collect it on a monitor: sos report -o ceph_mon"));
+        }
+        return Ok(files);
+    }
     let mut files = Vec::new();
     for entry in std::fs::read_dir(path).map_err(failed)? {
         let file = entry.map_err(failed)?.path();
@@ -101,12 +119,28 @@ fn text(past: &Past, events: &[Event], files: usize) -> String {
         of_event(&mut text, past, event);
     }
     line(&mut text, "");
+    if let Some(counters) = past.rebuilt() {
+        line(&mut text, &of_counters(counters));
+    }
     let disagree = disagreements(past);
     if disagree.is_empty() && files > 1 {
         line(&mut text, "The files agree, as far as they speak of the same times.");
     }
     disagree.iter().for_each(|said| line(&mut text, &format!("warning: {said}")));
     text.trim_end().to_owned() + "\n"
+}
+
+/// What counters of devices say of groups.
+fn of_counters(Counters { devices, all, since_start }: Counters) -> String {
+    let seconds = |value: f64| human::quantity(value, "s");
+    let ends = all.shortest_s.zip(all.longest_s);
+    let ends =
+        ends.map_or(String::new(), |(low, high)| format!(", {} to {} of one", seconds(low), seconds(high)));
+    let groups = human::plural(all.groups as f64, ["group", "groups"]);
+    let devices = human::plural(devices as f64, ["device", "devices"]);
+    let since = if since_start { "since the daemons started" } else { "between two dumps" };
+    let mean = seconds(all.seconds / all.groups as f64);
+    format!("Rebuilt by the counters of {devices}, {since}: {groups}, {mean} each in the mean{ends}")
 }
 
 fn line(text: &mut String, said: &str) {
@@ -123,12 +157,7 @@ fn of_event(text: &mut String, past: &Past, event: &Event) {
         }
     };
     for change in &event.changes {
-        let is = match change.is {
-            Is::Up => "up",
-            Is::Down => "down",
-            Is::In => "in",
-            Is::Out => "out",
-        };
+        let is = json::word(change.is);
         line(
             text,
             &format!(

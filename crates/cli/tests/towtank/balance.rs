@@ -56,7 +56,7 @@ fn the_whole_answer() {
                 to their devices +8.6, explicit mappings -7.7, groups of unequal size between pools
                 +0.4, overheads that differ between devices +0.2, groups of unequal size within pools
                 +0.2
-    try         9 moves in 4 stages (311.4 GiB: 13.53 min for the bytes alone; 1.26 h (0.6691 to 1.489
+    try         9 moves in 4 stages (311.4 GiB: 13.53 min for the bytes alone; 1.377 h (0.8965 to 1.485
                 h) until all groups are clean, if all are made at once) win 539.9 GiB; the fullest
                 device is then 69.3 % full
     also        3.481 TiB more fit until a device is full, 4.112 TiB if every group were placed as well
@@ -90,9 +90,9 @@ fn the_whole_answer() {
     moved_shards                         9 shards
     moved_groups                         9 groups
     plan_time_at_least_s             13.53 min
-    plan_time_s                       1.26 h
-    plan_time_low_s                  40.14 min
-    plan_time_high_s                 1.489 h
+    plan_time_s                      1.377 h
+    plan_time_low_s                  53.79 min
+    plan_time_high_s                 1.485 h
     upmaps                              28 mappings
     upmaps_dropped                       0 mappings
     upmaps_to_fuller                    12 mappings
@@ -272,7 +272,7 @@ fn a_full_device_comes_first() {
                 copies apart and pools to their devices +8.6, explicit mappings +8.5, too few groups
                 -4.8, groups of unequal size between pools -0.7, groups of unequal size within pools
                 -0.2
-    try         25 moves in 4 stages (893.2 GiB: 17.16 min for the bytes alone; 4.427 h (2.971 to 5.205
+    try         25 moves in 4 stages (893.2 GiB: 17.16 min for the bytes alone; 3.042 h (1.722 to 3.708
                 h) until all groups are clean, if all are made at once) win 3.618 TiB; the fullest
                 device is then 72 % full
     also        0 B more fit until a device is full, 3.808 TiB if every group were placed as well as
@@ -361,9 +361,9 @@ fn exports_of_different_times_are_reported() {
                 to their devices +8.6, explicit mappings -7.7, overheads that differ between devices
                 +1.0, groups of unequal size between pools +0.4, groups of unequal size within pools
                 +0.2
-    try         9 moves in 4 stages (308.8 GiB: 13.49 min for the bytes alone; 1.37 h (1.055 to 1.542 h)
-                until all groups are clean, if all are made at once) win 538.4 GiB; the fullest device
-                is then 69.3 % full
+    try         9 moves in 4 stages (308.8 GiB: 13.49 min for the bytes alone; 1.379 h (1.064 to 1.542
+                h) until all groups are clean, if all are made at once) win 538.4 GiB; the fullest
+                device is then 69.3 % full
     also        3.481 TiB more fit until a device is full, 4.099 TiB if every group were placed as well
                 as rule and class allow, 0 B after the loss of h0 (a device would be 101 % full), from
                 when all copies are where the map puts them

@@ -135,6 +135,46 @@ fn what_learn_refuses() {
     assert_eq!(folder.run(&["learn", "quiet.csv", "local.csv", "--zone", "+01:00"]).code, 0);
 }
 
+/// The recorded event, as `sos report` would have kept it, and for programs.
+#[test]
+fn what_sos_kept_is_read_and_archives_are_refused() {
+    let event = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples/event");
+    let kept = |name: &str| std::fs::read(event.join(name)).expect("it is recorded");
+    let folder = Folder::new("learn-sos");
+    folder.write("host/sos_commands/ceph_mon/ceph_report", kept("before.report.json.gz"));
+    folder.write("host/sos_commands/ceph_mon/json_output/ceph_pg_dump", kept("before.pg_dump.json.gz"));
+    folder.write("host/sos_commands/ceph_mon/ceph_osd_tree", "ID CLASS\n");
+    folder.write("host/sos_commands/kernel/lsmod", "Module\n");
+    folder.write("host/var/log/ceph/ceph.log", kept("ceph.log.gz"));
+    folder.write("host/var/log/ceph/ceph-osd.0.log", "a line\n");
+    for root in [".", "host"] {
+        let found = folder.run(&["learn", root, "--set", "max_backfills=1", "--format", "json"]);
+        let said: serde_json::Value = serde_json::from_str(&found.stdout).expect("it is JSON");
+        assert_eq!(said["files"], 3, "{root}: {}", found.stderr);
+        assert_eq!(said["events"][0]["changes"][1]["is"], "out");
+        assert_eq!(said["events"][0]["changes"][1]["osd"], 3);
+        assert_eq!(said["learned"]["constants"]["max_backfills"]["value"], 1.0);
+        assert_eq!(said["notes"].as_array().map(Vec::len), Some(1), "{}", said["notes"]);
+        assert!(said["notes"][0].as_str().is_some_and(|note| note.contains("ceph_osd_tree")));
+    }
+    let mut archive = vec![0_u8; 512];
+    archive[257..262].copy_from_slice(b"ustar");
+    folder.write("sos.tar", &archive);
+    folder.write("sos.tar.xz", b"\xfd7zXZ\x00\x00\x04");
+    folder.write("other/sos_commands/kernel/lsmod", "Module\n");
+    let refused = ["sos.tar", "sos.tar.xz", "other"].map(|name| folder.run(&["learn", name]).stderr);
+    assert_snapshot!(refused.join(""), @"
+    error: it is an archive of tar, and is not unpacked here
+      --> sos.tar
+    hint: unpack it (tar -xf), and name the directory
+    error: it is compressed with xz, and is not unpacked here
+      --> sos.tar.xz
+    hint: unpack it (tar -xf), and name the directory
+    error: `other` is of sos, and has nothing of Ceph
+    hint: collect it on a monitor: sos report -o ceph_mon
+    ");
+}
+
 /// What a fit needs and does not get, each with the next step.
 #[test]
 fn what_a_fit_refuses() {

@@ -82,7 +82,9 @@ impl Folder {
     }
 
     pub fn write(&self, name: &str, text: impl AsRef<[u8]>) {
-        fs::write(self.0.join(name), text).expect("a file can be written");
+        let path = self.0.join(name);
+        fs::create_dir_all(path.parent().expect("it is in the folder")).expect("a folder can be made");
+        fs::write(path, text).expect("a file can be written");
     }
 
     pub fn read(&self, name: &str) -> String {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, SeqAccess, Visitor};
 
 use super::summary::is_fsid;
-use super::{Clock, Format, Is, Record, Sample, Seen, instant, summary};
+use super::{Clock, Format, Is, Record, Sample, Seen, Zone, instant, summary};
 use crate::ceph::GroupsInState;
 use crate::envelope::read_json;
 use crate::{File, ImportError, Imported};
@@ -71,13 +71,20 @@ impl Counts {
     }
 }
 
-fn moment(file: File<'_>, key: &str, text: &str) -> Result<i64, ImportError> {
-    let at = instant::of(text).filter(|at| at.zoned).map(|at| at.at_us);
-    at.ok_or_else(|| {
-        ImportError::new(file.name, format!("`{text}` is not a time with a zone"))
+/// The time of the export, and what it is counted from: before Ceph 15 it has no zone, and is of the machine
+/// of the monitor or manager.
+fn moment(
+    (file, zone): (File<'_>, Option<Zone>),
+    key: &str,
+    text: &str,
+) -> Result<(i64, Clock), ImportError> {
+    let at = instant::of(text).map(|at| at.within(zone));
+    let at = at.ok_or_else(|| {
+        ImportError::new(file.name, format!("`{text}` is not a time"))
             .key(key)
-            .hint("it is of Ceph before 15: give `ceph -s` below the time at which it was asked")
-    })
+            .hint("give `ceph -s` below the time at which it was asked")
+    })?;
+    Ok((at.at_us, if at.zoned { Clock::Zoned } else { Clock::Local }))
 }
 
 fn wrong(file: File<'_>) -> impl Fn(String) -> ImportError {
@@ -88,16 +95,20 @@ fn wrong(file: File<'_>) -> impl Fn(String) -> ImportError {
 ///
 /// # Errors
 /// If it is damaged, or has no time.
-pub(super) fn read_report(file: File<'_>, bytes: &[u8]) -> Result<Imported<Record>, ImportError> {
+pub(super) fn read_report(
+    file: File<'_>,
+    bytes: &[u8],
+    zone: Option<Zone>,
+) -> Result<Imported<Record>, ImportError> {
     let Imported { value: report, notes } = read_json::<Report>(file, bytes)?;
-    let at_us = moment(file, "timestamp", &report.timestamp)?;
+    let (at_us, clock) = moment((file, zone), "timestamp", &report.timestamp)?;
     let mut sample = report.pool_sum.stat_sum.sample().map_err(wrong(file))?;
     summary::set_states(&mut sample, report.num_pg, report.num_pg_by_state).map_err(wrong(file))?;
     let devices = &report.osdmap.osds;
     let count = |is: &dyn Fn(&Device) -> bool| Some(devices.iter().filter(|one| is(one)).count() as u64);
     sample.devices_up = count(&|one| one.up == 1);
     sample.devices_in = count(&|one| one.is_in == 1);
-    let mut record = Record::new(Format::Report, Clock::Zoned);
+    let mut record = Record::new(Format::Report, clock);
     record.fsid = Some(report.osdmap.fsid).filter(|fsid| is_fsid(fsid));
     record.samples = vec![Sample { at_us, ..sample }];
     let of = |one: &Device| {
@@ -173,12 +184,16 @@ impl<'de> Visitor<'de> for GroupsVisitor {
 ///
 /// # Errors
 /// If it is damaged, or has no time.
-pub(super) fn read_groups(file: File<'_>, bytes: &[u8]) -> Result<Imported<Record>, ImportError> {
+pub(super) fn read_groups(
+    file: File<'_>,
+    bytes: &[u8],
+    zone: Option<Zone>,
+) -> Result<Imported<Record>, ImportError> {
     let Imported { value: dump, notes } = read_json::<Dump>(file, bytes)?;
     let Dump { pg_map, stamp, pg_stats_sum, pg_stats } = dump;
     let groups = pg_map.or_else(|| Some(Groups { stamp, pg_stats_sum: pg_stats_sum?, pg_stats }));
     let groups = groups.ok_or_else(|| wrong(file)("it has no sums of its groups".to_owned()))?;
-    let at_us = moment(file, "stamp", &groups.stamp)?;
+    let (at_us, clock) = moment((file, zone), "stamp", &groups.stamp)?;
     let mut sample = groups.pg_stats_sum.stat_sum.sample().map_err(wrong(file))?;
     let sums = groups.pg_stats;
     if sums.groups > 0 {
@@ -191,7 +206,7 @@ pub(super) fn read_groups(file: File<'_>, bytes: &[u8]) -> Result<Imported<Recor
         let states = sums.states.into_iter().map(|(state, groups)| GroupsInState { state, groups });
         summary::set_states(&mut sample, sums.groups, states.collect()).map_err(wrong(file))?;
     }
-    let mut record = Record::new(Format::Groups, Clock::Zoned);
+    let mut record = Record::new(Format::Groups, clock);
     record.samples = vec![Sample { at_us, ..sample }];
     Ok(Imported { value: record, notes })
 }

@@ -17,6 +17,8 @@ pub(super) enum Field {
     ObjectsPerS,
     Groups,
     Clean,
+    Backfilling,
+    Recovering,
     DeviceUp,
     DeviceIn,
     DeviceObjects,
@@ -24,7 +26,7 @@ pub(super) enum Field {
 }
 
 /// Names of metrics of the manager, then of our own columns.
-pub(super) const NAMES: [(&str, Field); 16] = [
+pub(super) const NAMES: [(&str, Field); 18] = [
     ("ceph_num_objects_degraded", Field::Degraded),
     ("ceph_num_objects_misplaced", Field::Misplaced),
     ("ceph_num_objects_unfound", Field::Unfound),
@@ -32,6 +34,8 @@ pub(super) const NAMES: [(&str, Field); 16] = [
     ("ceph_pool_recovering_objects_per_sec", Field::ObjectsPerS),
     ("ceph_pg_total", Field::Groups),
     ("ceph_pg_clean", Field::Clean),
+    ("ceph_pg_backfilling", Field::Backfilling),
+    ("ceph_pg_recovering", Field::Recovering),
     ("ceph_osd_up", Field::DeviceUp),
     ("ceph_osd_in", Field::DeviceIn),
     ("ceph_osd_recovery_ops", Field::DeviceObjects),
@@ -117,7 +121,7 @@ pub(super) fn add(file: File<'_>, record: &mut Record, all: Vec<Series>) -> Resu
 }
 
 /// What is said of the whole cluster.
-const OF_CLUSTER: [Field; 7] = [
+const OF_CLUSTER: [Field; 9] = [
     Field::Degraded,
     Field::Misplaced,
     Field::Unfound,
@@ -125,6 +129,8 @@ const OF_CLUSTER: [Field; 7] = [
     Field::ObjectsPerS,
     Field::Groups,
     Field::Clean,
+    Field::Backfilling,
+    Field::Recovering,
 ];
 
 /// Adds a sample for each time at which something is said of the whole cluster.
@@ -216,6 +222,8 @@ fn set(sample: &mut Sample, field: Field, value: f64) {
         Field::Unfound => sample.unfound = count,
         Field::Groups => sample.groups = count,
         Field::Clean => sample.clean = count,
+        Field::Backfilling => sample.backfilling = count,
+        Field::Recovering => sample.recovering = count,
         Field::BytesPerS => sample.bytes_per_s = Some(value),
         Field::ObjectsPerS => sample.objects_per_s = Some(value),
         Field::DeviceUp | Field::DeviceIn | Field::DeviceObjects | Field::DeviceBytes => {}
@@ -242,7 +250,7 @@ fn of_device(record: &mut Record, field: Field, device: i32, curve: &Curve) {
             }
             Field::DeviceObjects | Field::DeviceBytes if changed => {
                 let (at_us, device, count) = (Some(at_us), Some(device), Some(value as u64));
-                let work = Work { at_us, device, objects: None, bytes: None };
+                let work = Work { at_us, device, objects: None, bytes: None, rebuilt: None };
                 record.work.push(match field {
                     Field::DeviceObjects => Work { objects: count, ..work },
                     _ => Work { bytes: count, ..work },

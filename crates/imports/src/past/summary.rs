@@ -54,7 +54,10 @@ pub(super) fn set_states(sample: &mut Sample, groups: u64, states: Vec<GroupsInS
         }
     }
     sample.groups = Some(groups);
-    sample.clean = Some(states.iter().filter(|state| state.is("clean")).map(|state| state.groups).sum());
+    let in_state = |word: &str| states.iter().filter(|state| state.is(word)).map(|state| state.groups).sum();
+    sample.clean = Some(in_state("clean"));
+    sample.backfilling = Some(in_state("backfilling"));
+    sample.recovering = Some(in_state("recovering"));
     sample.states = states;
     Ok(())
 }

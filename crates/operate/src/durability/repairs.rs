@@ -339,12 +339,12 @@ fn add(
     for (at, restored) in restored.iter_mut().enumerate() {
         let spare = spare(most, at + 1);
         let each: Vec<(f64, u64)> =
-            exposed.ended[spare].iter().map(|(at_s, groups)| (since_out_h(*at_s), *groups)).collect();
+            exposed.completed[spare].iter().map(|(at_s, groups)| (since_out_h(*at_s), *groups)).collect();
         let whole = || exposed.by_spare[spare].map(|end_s| Restored::at_once(since_out_h(end_s)));
         restored.extend(Restored::of(&each).or_else(whole));
     }
     let all: Vec<(f64, u64)> =
-        exposed.ended.iter().flatten().map(|(at_s, groups)| (at_s / 3_600.0, *groups)).collect();
+        exposed.completed.iter().flatten().map(|(at_s, groups)| (at_s / 3_600.0, *groups)).collect();
     times.mean_h.extend(Restored::of(&all).map(|all| all.mean_h()));
     // A device without objects is whole when it is marked out.
     let whole_s = exposed.by_spare[spare(most, 1)].unwrap_or(exposed.waited_s);

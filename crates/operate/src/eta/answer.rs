@@ -108,6 +108,11 @@ fn how(kept: &Observed) -> String {
             human::digits(of.made() as f64),
             human::quantity(of.since_s, "s")
         ),
+        Speed::Stepped(of) => format!(
+            "pace of the manager measured, {} of `pgp_num` in {}",
+            human::plural(f64::from(of.steps), ["step", "steps"]),
+            human::quantity(of.since_s, "s")
+        ),
         Speed::Assumed(_) if kept.calibrated => "speeds calibrated on an earlier recovery".to_owned(),
         Speed::Assumed(why) => format!("speeds are assumed, since {why}"),
     }
@@ -193,6 +198,13 @@ fn assumed(kept: &Observed) -> Vec<String> {
                 human::quantity(lasted, "s")
             ));
         }
+    }
+    if let Speed::Stepped(of) = &kept.speed {
+        let [scale, low, high] = of.scale.map(human::digits);
+        all.push(format!(
+            "the manager goes on as since `{}`: {scale} times as long for a step as with assumed speeds ({low} to {high})",
+            of.file
+        ));
     }
     if let Speed::Counted(of) = &kept.speed {
         all.push(format!(

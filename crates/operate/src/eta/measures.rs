@@ -54,6 +54,7 @@ fn per_second(seen: &Seen) -> Value {
     match &seen.observed.speed {
         Speed::Measured(of) => Ok(of.was.saturating_sub(of.left) as f64 / of.since_s),
         Speed::Counted(of) => Ok(of.made() as f64 / of.since_s),
+        Speed::Stepped(_) => Err("what is misplaced grows with each step of the manager".to_owned()),
         Speed::Assumed(why) => Err(format!("the speed is not measured: {why}")),
     }
 }
@@ -61,6 +62,7 @@ fn per_second(seen: &Seen) -> Value {
 fn slowdown(seen: &Seen) -> Value {
     match &seen.observed.speed {
         Speed::Measured(of) => Ok(of.scale[0]),
+        Speed::Stepped(of) => Ok(of.scale[0]),
         Speed::Counted(_) => Err("groups that recover by their log have no assumed speed".to_owned()),
         Speed::Assumed(why) => Err(format!("the speed is not measured: {why}")),
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use towtank_ceph::device_list;
-use towtank_imports::ceph::{OsdEntry, Report, read_report};
+use towtank_imports::ceph::{OsdEntry, PoolEntry, Report, read_report};
 use towtank_imports::past::{Clock, Format, Sample, read};
 use towtank_past::shown;
 use towtank_report::Warning;
@@ -57,6 +57,11 @@ fn of_key(key: String, reader: &mut Reader<'_>) -> Option<Moment> {
         reader.problems.refuse(reader.draft, &key, message, "give the output of `ceph report`");
         return None;
     };
+    if record.clock != Clock::Zoned {
+        let message = format!("the time of `{file}` has no zone: it is of Ceph before 15");
+        reader.problems.refuse(reader.draft, &key, message, "give a report of Ceph 15 or later");
+        return None;
+    }
     let report = reader.read(&key, read_report)?.value;
     Some(Moment { file, key, sample, fsid: record.fsid, report })
 }
@@ -134,8 +139,29 @@ fn check(one: &Moment, next: &Moment, draft: &Draft, problems: &mut Problems) {
     }
 }
 
+/// By how much `pgp_num` of all pools changed from one report to a later one; none where anything else did.
+pub(super) fn steps_made(one: &Report, next: &Report) -> Option<u32> {
+    let pools = |report: &Report| -> Vec<PoolEntry> {
+        let mut pools = report.osd_dump.pools.clone();
+        pools.iter_mut().for_each(|pool| pool.pgp_num = 0);
+        pools
+    };
+    let is_alone = changes(one, next).is_empty() && pools(one) == pools(next);
+    let both = || one.osd_dump.pools.iter().zip(&next.osd_dump.pools);
+    is_alone.then(|| both().map(|(one, next)| one.pgp_num.abs_diff(next.pgp_num)).sum())
+}
+
 /// What changed from one report to a later one, besides that objects were copied; none where nothing did.
 pub(super) fn changed(one: &Report, next: &Report) -> Option<String> {
+    let mut all = changes(one, next);
+    if one.osd_dump.pools != next.osd_dump.pools {
+        all.push("pools changed".to_owned());
+    }
+    (!all.is_empty()).then(|| all.join(", "))
+}
+
+/// What changed besides pools.
+fn changes(one: &Report, next: &Report) -> Vec<String> {
     let entries = |report: &Report| -> BTreeMap<i32, OsdEntry> {
         report.osd_dump.osds.iter().map(|entry| (entry.id, entry.clone())).collect()
     };
@@ -162,13 +188,10 @@ pub(super) fn changed(one: &Report, next: &Report) -> Option<String> {
     if one.map != next.map {
         all.push("the CRUSH map changed".to_owned());
     }
-    if one.osd_dump.pools != next.osd_dump.pools {
-        all.push("pools changed".to_owned());
-    }
     let flags =
         |report: &Report| -> BTreeSet<String> { report.osd_dump.flags().map(str::to_owned).collect() };
     let (had, has) = (flags(one), flags(next));
     all.extend(has.difference(&had).map(|flag| format!("`{flag}` was set")));
     all.extend(had.difference(&has).map(|flag| format!("`{flag}` was unset")));
-    (!all.is_empty()).then(|| all.join(", "))
+    all
 }

@@ -8,8 +8,10 @@ use towtank_recovery::levers::Tried;
 use towtank_report::{Outcome, human};
 use towtank_study::{Replicate, RunContext, StudyError, Value};
 
+use super::ahead::{Ahead, ahead};
 use super::by_log;
 use super::case::Ready;
+use super::pace::pace;
 use super::share::{Share, courses};
 use super::speed::{self, Speed};
 use super::stretch::LAG_S;
@@ -77,6 +79,12 @@ pub struct Observed {
     pub by_log: u64,
     /// Whether constants were learned from another recovery.
     pub calibrated: bool,
+    /// Copies that reports counted, by their time in seconds from the latest.
+    #[serde(default)]
+    pub counted: Vec<(f64, u64)>,
+    /// What is left over time from the latest on.
+    #[serde(default)]
+    pub ahead: Vec<Ahead>,
 }
 
 impl Observed {
@@ -99,9 +107,16 @@ pub(super) fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<S
         remaining.passing = by_log::copied(ready.latest());
     }
     let courses = courses(&ready.now, context)?;
-    let (speed, scale) = match remaining.by_log {
-        0 => speed::speed(ready, context)?,
-        _ => (by_log::counted(ready).map_or_else(Speed::Assumed, Speed::Counted), None),
+    let pace = pace(&ready.moments, &courses, ready.spread());
+    let (speed, scale) = match &pace {
+        _ if remaining.by_log > 0 => {
+            (by_log::counted(ready).map_or_else(Speed::Assumed, Speed::Counted), None)
+        }
+        Some(pace) => {
+            let speed = pace.measured.clone().map_or_else(Speed::Assumed, Speed::Stepped);
+            (speed, Some(pace.scale))
+        }
+        None => speed::speed(ready, context)?,
     };
     if context.stopped() {
         let beside = Outcome { partial: true, ..beside };
@@ -110,9 +125,25 @@ pub(super) fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<S
             beside,
         });
     }
-    let share = Share::of(ready.latest().left(), &ready.now, &courses);
-    let times = Times::of(&courses, share.left, scale);
-    let observed = observed(ready, (&remaining, &courses), share.behind, speed, &times);
+    let share = match &pace {
+        // The count is of the steps that are made.
+        Some(_) => Share { left: 1.0, behind: false },
+        None => Share::of(ready.latest().left(), &ready.now, &courses),
+    };
+    let mut times = Times::of(&courses, share.left, scale);
+    if let Some(pace) = &pace {
+        // The next step is still to come.
+        times.over = 0.0;
+        times.orders = times.orders.map(|off| libm::hypot(off, pace.scatters));
+    }
+    let observed = Observed {
+        ahead: match pace {
+            // What is to be moved by later steps is in no count yet.
+            Some(_) => Vec::new(),
+            None => ahead(&courses, (share.left, ready.latest().left().unwrap_or(0)), scale),
+        },
+        ..observed(ready, (&remaining, &courses), share.behind, speed, &times)
+    };
     Ok(Replicate { seen: Ok(Seen { remaining, times, observed }), beside })
 }
 
@@ -161,7 +192,7 @@ impl Seen {
                 "{} by the log, and no report says on which devices copies are missing; {why}",
                 human::plural(groups as f64, ["group recovers", "groups recover"])
             )),
-            Speed::Measured(_) => Err("their rate is not counted".to_owned()),
+            Speed::Measured(_) | Speed::Stepped(_) => Err("their rate is not counted".to_owned()),
         })
     }
 
@@ -259,6 +290,12 @@ fn observed(
         unclean: remaining.unclean,
         by_log: remaining.by_log,
         calibrated: remaining.calibrated,
+        counted: ready
+            .moments
+            .iter()
+            .filter_map(|moment| Some((-moment.seconds_before(latest), moment.left()?)))
+            .collect(),
+        ahead: Vec::new(),
     }
 }
 

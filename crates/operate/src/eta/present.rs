@@ -1,6 +1,6 @@
-//! Tables of an answer.
+//! Tables and the figure of an answer.
 
-use towtank_report::{Cell, Column, Table};
+use towtank_report::{Axis, Cell, Column, CurvePoint, Draw, Figure, Kind, LineSeries, Table};
 
 use super::Eta;
 use super::answer::{View, answer, compared};
@@ -18,6 +18,7 @@ pub(super) fn present(points: &Points<'_, Eta>) -> Presentation {
         answer: if views.len() == 1 { answer(first) } else { compared(&views) },
         headline: points.first_measure(["time_to_clean_s"]),
         tables,
+        figures: if views.len() == 1 { left(first).into_iter().collect() } else { Vec::new() },
         ..Presentation::default()
     }
 }
@@ -44,6 +45,35 @@ fn times(views: &[View<'_>]) -> Table {
         table.push(row);
     }
     table
+}
+
+/// Copies that are left, as reports counted them and as they are expected.
+fn left(view: &View<'_>) -> Option<Figure> {
+    let kept = view.kept;
+    if kept.ahead.is_empty() || view.value("time_to_clean_s").is_none() {
+        return None;
+    }
+    let counted = kept.counted.iter().map(|(at, left)| CurvePoint::new(*at, *left as f64));
+    let expected = kept.ahead.iter().map(|ahead| {
+        let [left, low, high] = ahead.left;
+        CurvePoint { low: low.into(), high: high.into(), ..CurvePoint::new(ahead.at_s, left) }
+    });
+    let kind = Kind::Line {
+        x: Axis::linear("time", "s"),
+        y: Axis::linear("copies left", "copies"),
+        series: vec![
+            LineSeries {
+                name: "Counted by reports".to_owned(),
+                points: counted.collect(),
+                draw: Draw::Points,
+            },
+            LineSeries { name: "Expected".to_owned(), points: expected.collect(), draw: Draw::Line },
+        ],
+        references: Vec::new(),
+    };
+    let about = "Copies and shards that are missing or misplaced; the latest report is at 0. Expected are the median and 10 to \
+                 90 % of the drawn orders of groups, at the speeds that are likely. Groups that peer count nothing for some seconds.";
+    Some(Figure::new("left", "What is left", about, kind))
 }
 
 fn last(view: &View<'_>) -> Table {

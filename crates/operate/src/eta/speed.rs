@@ -12,20 +12,11 @@ use towtank_study::{RunContext, StudyError};
 use super::by_log::Counted;
 use super::case::Ready;
 use super::moments::Moment;
+use super::pace::Stepped;
+use super::scale::{Around, likely};
 use super::share::{Share, courses};
-use super::stretch::{TENTH, apart_s};
-use crate::whatif::orders::{BETWEEN_EVENTS, SHARES};
+use crate::whatif::orders::BETWEEN_EVENTS;
 use crate::whatif::replay::{Course, Replay};
-
-/// How likely it is that settings are other than assumed, so that the speed is off by any factor, and by
-/// which one then: the standard deviation of its logarithm. Choices: an operator who asks may have changed
-/// settings.
-const OTHER: f64 = 0.25;
-const OTHER_SPREAD: f64 = 1.2;
-
-/// The grid of logarithms of the scale: from a twentieth to twenty times.
-const GRID: usize = 600;
-const MOST: f64 = 3.0;
 
 /// A stretch says enough if its range is no wider than this to each side: about as much as one recovery
 /// differs from the next with the same constants, and drawn orders.
@@ -40,6 +31,8 @@ pub enum Speed {
     Measured(Measured),
     /// A rate by the counts of groups that recover by their log.
     Counted(Counted),
+    /// The pace of the manager, by its steps.
+    Stepped(Stepped),
 }
 
 /// A speed that was measured between two reports.
@@ -117,33 +110,6 @@ fn scale(
     let to = from * left as f64 / was.max(1) as f64;
     let took = |course: &Course| course.at_left(to) - course.at_left(from);
     let times: Vec<f64> = courses.iter().map(took).filter(|time| *time > 0.0).collect();
-    Ok((!times.is_empty()).then(|| likely(&times, one.seconds_before(next), spread)))
-}
-
-/// The scale that is likely where what took one of these times in the model lasted so long: the middle, and
-/// the ends between which four in five are.
-pub(super) fn likely(times: &[f64], lasted: f64, spread: f64) -> [f64; 3] {
-    let normal = |off: f64, sd: f64| libm::exp(-0.5 * (off / sd) * (off / sd)) / sd;
-    let sd = libm::hypot(apart_s(), BETWEEN_EVENTS * lasted);
-    let log = |at: usize| MOST * (2.0 * at as f64 / (GRID - 1) as f64 - 1.0);
-    let weight = |at: usize| {
-        let before = (1.0 - OTHER) * normal(log(at), spread.max(BETWEEN_EVENTS))
-            + OTHER * normal(log(at), OTHER_SPREAD);
-        before * times.iter().map(|time| normal(lasted - time * libm::exp(log(at)), sd)).sum::<f64>()
-    };
-    let weights: Vec<f64> = (0..GRID).map(weight).collect();
-    let all: f64 = weights.iter().sum();
-    let quantile = |share: f64| {
-        let mut sum = 0.0;
-        let at = weights.iter().position(|weight| {
-            sum += weight;
-            sum >= share * all
-        });
-        libm::exp(log(at.unwrap_or(GRID - 1)))
-    };
-    let [low, high] = SHARES.map(quantile);
-    // No stretch says more of the next one than one recovery does of another with the same constants.
-    let value = quantile(0.5);
-    let least = TENTH * BETWEEN_EVENTS;
-    [value, low.min(value * (1.0 - least)), high.max(value * (1.0 + least))]
+    let around = Around { seconds: one.seconds_before(next), share: BETWEEN_EVENTS };
+    Ok((!times.is_empty()).then(|| likely(&times, around, spread)))
 }

@@ -11,7 +11,9 @@ use towtank_study::{PointResult, Study};
 use super::*;
 use crate::exports::samples::{Folder, files, unpacked};
 use crate::real::factors::Factors;
+use crate::whatif::orders::BETWEEN_EVENTS;
 
+mod split;
 mod states;
 mod truth;
 
@@ -105,6 +107,11 @@ fn a_real_recovery_ends_in_the_range_that_is_said() {
     assert!((value(&seen, "time_to_clean_s") - LEFT_S[2]).abs() <= 0.2 * LEFT_S[2]);
 }
 
+/// The scale where what took one of these times in the model lasted so long.
+fn scale_of(times: &[f64], seconds: f64) -> [f64; 3] {
+    super::scale::likely(times, super::scale::Around { seconds, share: BETWEEN_EVENTS }, 0.2)
+}
+
 /// The scale holds what is true in four cases of five, and does not where the earlier report is ignored.
 #[test]
 fn a_scale_that_is_measured_holds_the_true_one() {
@@ -118,7 +125,7 @@ fn a_scale_that_is_measured_holds_the_true_one() {
         let scale = (2.0 * (uniform() - 0.5) * 4.0_f64.ln()).exp();
         let lasted =
             scale * times[number as usize % 17] * (0.95 + 0.1 * uniform()) + 5.0 * (uniform() - uniform());
-        let [_, low, high] = super::speed::likely(&times, lasted, 0.2);
+        let [_, low, high] = scale_of(&times, lasted);
         inside += u32::from((low..=high).contains(&scale));
         ignored += u32::from((1.0 - 0.2..=1.0 + 0.2).contains(&scale));
         all += 1;
@@ -126,7 +133,7 @@ fn a_scale_that_is_measured_holds_the_true_one() {
     assert!(inside * 5 >= all * 4, "{inside} of {all}");
     assert!(ignored * 5 < all * 2, "what is assumed holds {ignored} of {all}");
     // Little time between the reports says little: what is assumed counts then.
-    let [few, ..] = super::speed::likely(&[5.0], 10.0, 0.2);
-    let [many, ..] = super::speed::likely(&[500.0], 1_000.0, 0.2);
+    let [few, ..] = scale_of(&[5.0], 10.0);
+    let [many, ..] = scale_of(&[500.0], 1_000.0);
     assert!(few < many && (many - 2.0).abs() < 0.2, "{few} {many}");
 }

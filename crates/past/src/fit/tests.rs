@@ -58,7 +58,7 @@ fn event(parts: Parts, case: u32) -> (Seen, [f64; 4]) {
     let apart = 1.0 + APART * normals.next();
     let at_s = run(parts, &factors, 1_000_000 + case);
     let at_s = at_s.iter().map(|at| at * apart + START.0 * start + late + OFF_S * normals.next()).collect();
-    let seen = Seen { at_s, off_s: vec![OFF_S; LEVELS.len()], late_s: LATE_S, apart: APART };
+    let seen = Seen { at_s, off_s: vec![OFF_S; LEVELS.len()], late_s: LATE_S, apart: APART, copying: None };
     (seen, [factors[0], factors[1], factors[2], start])
 }
 

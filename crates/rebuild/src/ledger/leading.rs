@@ -16,21 +16,40 @@ impl Ledger<'_> {
     /// The driver of a record, and the device that it reads first. `first` is the first device where the
     /// record belongs.
     fn leader(&self, record: usize, first: DeviceId, read_load: &mut [u64]) -> (DeviceId, DeviceId) {
-        let source = self.driver(record, read_load);
+        let source = self.driver(record, first, read_load);
         (if self.leads(record, first) { first } else { source }, source)
     }
 
     /// Whether a device leads a record of which it lacks objects, because its log says which.
     fn leads(&self, record: usize, first: DeviceId) -> bool {
-        let kind = self.affected.kind(record);
         let objects = self.affected.sizes(record).len();
         let leads = |copy: &returning::Back| copy.device == first && self.returning.leads(copy, objects);
-        self.affected.grouped && kind.redundancy.data == 1 && !kind.by_place && self.kept(record).any(leads)
+        self.is_copied_group(record) && self.kept(record).any(leads)
+    }
+
+    /// Whether a record is a group of copies, whose order says which device leads it.
+    fn is_copied_group(&self, record: usize) -> bool {
+        let kind = self.affected.kind(record);
+        self.affected.grouped && kind.redundancy.data == 1 && !kind.by_place
+    }
+
+    /// The device that leads a record as its primary: the first one that has a part; as in Ceph, of a group
+    /// of copies the first one where it belongs now, if that has a copy, else the one with the lowest
+    /// number (`calc_replicated_acting`, and `find_best_info`, which goes through them by their numbers).
+    /// Of 214 groups in eight events of a real Ceph 16.2.15, all but one were led so.
+    fn primary(&self, record: usize, first: DeviceId) -> Option<DeviceId> {
+        let mut holders =
+            self.holders[self.places(record)].iter().copied().filter(|holder| *holder != NOWHERE);
+        match self.rules.led_by_map && self.is_copied_group(record) {
+            true if holders.clone().any(|holder| holder == first) => Some(first),
+            true => holders.min(),
+            false => holders.next(),
+        }
     }
 
     /// The device from which copies of a record are made, or that gathers its shards: the primary or a
     /// target.
-    fn driver(&self, record: usize, read_load: &mut [u64]) -> DeviceId {
+    fn driver(&self, record: usize, first: DeviceId, read_load: &mut [u64]) -> DeviceId {
         let places = self.places(record);
         let holders = self.holders[places.clone()].iter().copied().filter(|holder| *holder != NOWHERE);
         if self.data(record) > 1 && self.rules.gather == Gather::Target {
@@ -39,7 +58,7 @@ impl Ledger<'_> {
         }
         let bytes = self.affected.bytes_of(record);
         let chosen = match self.rules.source {
-            Source::Primary => holders.clone().next(),
+            Source::Primary => self.primary(record, first),
             Source::Random => {
                 let mut draws = Draws::new(self.rules.seed, u32::MAX - 2, self.affected.numbers[record]);
                 let at = draws.of(SOURCE).below(holders.clone().count().max(1) as u64);

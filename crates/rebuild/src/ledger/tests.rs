@@ -34,6 +34,7 @@ fn rules(source: Source, gather: Gather) -> Rules {
     let backfill = Backfill { begin: SimSpan::from_ms(1), look: SimSpan::from_us(1) };
     Rules {
         source,
+        led_by_map: false,
         gather,
         reads_all: false,
         order: Order::FewestCopies,
@@ -41,7 +42,7 @@ fn rules(source: Source, gather: Gather) -> Rules {
         seed: Seed(4),
         reserve: true,
         backfill,
-        count_ends: false,
+        count_completed: false,
     }
 }
 

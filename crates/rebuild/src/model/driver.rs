@@ -363,8 +363,8 @@ impl Rebuild<'_> {
             !whole || active.next_job == self.plan.task(task).jobs.end,
             "task {task} ends before its jobs"
         );
-        if whole && self.plan.counts_ends() {
-            context.record(Sample::Ended { at: now, spare });
+        if whole && self.plan.counts_completed() {
+            context.record(Sample::Completed { at: now, spare });
         }
         if self.plan.task(task).below && (whole || !self.plan.grouped()) {
             context.record(Sample::Restored(now));
@@ -418,6 +418,7 @@ impl Rebuild<'_> {
         let place = active.iter().position(|active| active.task == task);
         let ended = active.remove(place.ok_or("a task ends that is not active")?);
         assert_eq!(ended.left, 0, "task {task} ends before its jobs are done");
+        context.record(Sample::Ended(context.now().since(ended.since)));
         self.ask_for_map(task, context);
         for &target in self.plan.reserves(self.plan.task(task)) {
             self.tell(target, self.about(Kind::Release, task, target, device), context);

@@ -101,6 +101,33 @@ impl Hash for Idling {
     }
 }
 
+/// Tasks that have ended. It is no part of digests: when jobs were done and reservations were granted is, and
+/// this follows from both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Ended {
+    /// How many.
+    pub tasks: u64,
+    /// The sum over them of the time since they requested their first reservation.
+    pub span: SimSpan,
+}
+
+impl Hash for Ended {
+    fn hash<H: Hasher>(&self, _state: &mut H) {}
+}
+
+impl Ended {
+    /// One more, that requested its first reservation so long ago.
+    pub(super) fn add(&mut self, span: SimSpan) {
+        self.merge(Ended { tasks: 1, span });
+    }
+
+    /// Those of another server too.
+    pub(super) fn merge(&mut self, other: Ended) {
+        self.tasks += other.tasks;
+        self.span = self.span.saturating_add(other.span);
+    }
+}
+
 impl Rebuild<'_> {
     /// Whether the work items of a device wait for its timer.
     #[inline]

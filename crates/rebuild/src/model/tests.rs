@@ -646,6 +646,7 @@ fn counts_join_in_any_order() {
         done(7, 9_000_000, 9),
         Sample::Restored(SimTime::from_ns(2_000)),
         Sample::Reserved(SimSpan::from_ns(40)),
+        Sample::Ended(SimSpan::from_ns(60)),
         Sample::Slept { own: SimSpan::from_ns(3), others: SimSpan::from_ns(5) },
         client(true, 90),
         client(false, 800),
@@ -693,7 +694,7 @@ fn priorities_that_do_not_add_up_are_noticed() {
 #[should_panic(expected = "1 records are complete after 0 jobs")]
 fn records_that_are_complete_without_a_job_are_noticed() {
     let mut counts = Counts::default();
-    counts.add(Sample::Ended { at: SimTime::ZERO, spare: 1 });
+    counts.add(Sample::Completed { at: SimTime::ZERO, spare: 1 });
     counts.merge(&Counts::default());
 }
 

@@ -26,6 +26,7 @@ impl Recovered {
         self.bytes += counts.bytes;
         self.jobs += counts.jobs;
         self.reserving = self.reserving.saturating_add(counts.reserving);
+        self.take_tasks((hardware, plan), run, &counts, ended);
         // Items that are queued when the last object is done still have their sleeps before them.
         let drives = (0..hardware.devices()).filter(|&device| !plan.tasks_of(DeviceId(device)).is_empty());
         let most = ended.since(SimTime::ZERO).saturating_mul(drives.count() as u64);
@@ -72,6 +73,28 @@ impl Recovered {
                 }
             }
         }
+    }
+
+    /// Adds how long groups had all their reservations: since they requested the first one, but for the time
+    /// that they waited.
+    fn take_tasks(
+        &mut self,
+        (hardware, plan): (&Hardware, &Plan),
+        run: &Run<Rebuild<'_>>,
+        counts: &Counts,
+        ended: SimTime,
+    ) {
+        let (mut asked, mut waited) = (counts.ended.span, counts.reserving);
+        for (number, entity) in (0u32..).zip(&run.entities) {
+            let Entity::Server(server) = entity else { continue };
+            for (_, device) in hardware.devices_of(number).zip(&server.devices) {
+                let since = |active: &Active| ended.checked_since(active.since).unwrap_or_default();
+                asked = device.active.iter().map(since).fold(asked, SimSpan::saturating_add);
+                waited = waited.saturating_add(waits_on(device, plan, ended));
+            }
+        }
+        self.copied += counts.ended.tasks;
+        self.copying = self.copying.saturating_add(asked.saturating_sub(waited));
     }
 
     /// Adds what the devices and the NIC of a server did in a phase.
@@ -128,8 +151,8 @@ impl Recovered {
         for (row, mine) in self.progress_by_spare.iter_mut().enumerate() {
             mine.extend(counts.by_priority.ends(row).map(|(at, bytes)| (later(at), bytes)));
         }
-        for (row, mine) in self.ended_by_spare.iter_mut().enumerate() {
-            let all = counts.ended.ends(row).filter(|(_, records)| *records > 0);
+        for (row, mine) in self.completed_by_spare.iter_mut().enumerate() {
+            let all = counts.completed.ends(row).filter(|(_, records)| *records > 0);
             mine.extend(all.map(|(at, records)| (later(at), records)));
         }
     }

@@ -147,6 +147,7 @@ impl Course {
             later: &later,
             waiting: self.waiting,
             rules: Rules {
+                led_by_map: false,
                 source: Source::Primary,
                 gather: Gather::Primary,
                 reads_all: false,
@@ -155,7 +156,7 @@ impl Course {
                 seed: self.seed,
                 reserve: self.limits.reservations.is_some(),
                 backfill: Backfill { begin: SimSpan::from_us(30), look: SimSpan::from_us(2) },
-                count_ends: false,
+                count_completed: false,
             },
             down: self.down.map(DeviceId).into_iter().collect(),
             used: vec![0; 16],

@@ -130,6 +130,7 @@ impl Staged {
             // What is replaced or comes back in place is never given up.
             waiting: Waiting { noout: settings.noout || scenario.is_in_place(), ..settings.waiting() },
             rules: Rules {
+                led_by_map: false,
                 source: settings.source,
                 gather: settings.gather,
                 reads_all: scenario.reads == Some(Reads::All),
@@ -138,7 +139,7 @@ impl Staged {
                 seed: context.seed,
                 reserve: limits.reservations.is_some(),
                 backfill: settings.backfill,
-                count_ends: false,
+                count_completed: false,
             },
             down: Vec::new(),
             used: match (&complete.rings, scenario.arrays(), &affected.held) {

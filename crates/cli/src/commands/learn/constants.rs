@@ -6,7 +6,7 @@ use std::sync::Arc;
 use towtank::Trouble;
 use towtank_campaign::Inputs;
 use towtank_imports::past::{Format, microseconds};
-use towtank_operate::learned::{Constant, Learned};
+use towtank_operate::learned::Constant;
 use towtank_operate::learning::{Asked, Learning, learn};
 use towtank_past::{Event, Past, Source as Kept};
 use towtank_report::human;
@@ -20,7 +20,7 @@ use crate::replaced;
 /// What is said of constants.
 pub(super) enum Constants {
     /// What was fitted.
-    Fitted(String),
+    Fitted(Box<Learning>),
     /// Nothing asks for a fit; why none is possible, where that is worth a note.
     NotAsked(Option<String>),
 }
@@ -43,7 +43,7 @@ pub(super) fn of(
 ) -> Result<Constants, Trouble> {
     let is_asked = flags.out.is_some() || !flags.change.is_empty() || !given(flags).is_empty();
     match fitted(flags, kept, (past, events)) {
-        Ok(said) => Ok(Constants::Fitted(said)),
+        Ok(learning) => Ok(Constants::Fitted(Box::new(learning))),
         Err(trouble) if is_asked => Err(trouble),
         Err(Trouble::Input(problems)) => {
             let first = problems.iter().next().map(|problem| problem.message().to_owned());
@@ -57,7 +57,7 @@ fn fitted(
     flags: &Learn,
     kept: &[(PathBuf, Kept)],
     (past, events): (&Past, &[Event]),
-) -> Result<String, Trouble> {
+) -> Result<Learning, Trouble> {
     let event = one(flags, events)?;
     let asked = Asked {
         past,
@@ -68,13 +68,13 @@ fn fitted(
         at_us: flags.at.as_deref().map(|at| moment(at, flags)).transpose()?,
         keys: flags.set.iter().map(|set| key(set)).collect::<Result<_, _>>()?,
     };
-    let Learning { learned, doubts } = learn(&asked, Arc::new(ByPath)).map_err(Trouble::Input)?;
+    let learning = learn(&asked, Arc::new(ByPath)).map_err(Trouble::Input)?;
     if let Some(path) = &flags.out {
         let mut inputs: Vec<PathBuf> = kept.iter().map(|(path, _)| path.clone()).collect();
         inputs.extend(given(flags).into_iter().map(|(_, path)| path.clone()));
-        replaced::put(path, learned.text().as_bytes(), Inputs::new(&inputs))?;
+        replaced::put(path, learning.learned.text().as_bytes(), Inputs::new(&inputs))?;
     }
-    Ok(text(&learned, &doubts, flags))
+    Ok(learning)
 }
 
 /// The event that is meant.
@@ -144,7 +144,7 @@ fn key(set: &str) -> Result<(String, String), Problem> {
 }
 
 /// What the screen says.
-fn text(learned: &Learned, doubts: &[String], flags: &Learn) -> String {
+pub(super) fn text(Learning { learned, doubts }: &Learning, flags: &Learn) -> String {
     let event = &learned.event;
     let mut text = String::new();
     let of = [event.release.as_ref().map(|release| format!("Ceph {release}")), event.queue.clone()];

@@ -215,7 +215,6 @@ mod tests {
 
     fn estimate(method: Method, loss: f64, standard_error: f64) -> Estimate {
         Estimate {
-            by_kind: Vec::new(),
             method,
             loss,
             standard_error,

@@ -20,7 +20,11 @@ struct Drawn {
 
 /// Normal variates.
 fn normal(draws: &mut Draws) -> f64 {
-    (0..12).map(|_| draws.of(Purpose(1)).unit_f64()).sum::<f64>() - 6.0
+    normal_of(draws, Purpose(1))
+}
+
+fn normal_of(draws: &mut Draws, purpose: Purpose) -> f64 {
+    (0..12).map(|_| draws.of(purpose).unit_f64()).sum::<f64>() - 6.0
 }
 
 /// A factor of which nine in ten lie between one divided by `times` and `times`.
@@ -92,7 +96,18 @@ fn table(text: &str, truth: &Factors, (case, draws): (u32, &mut Draws)) -> Strin
     let end_s = course.first_s + (course.last_s - course.first_s) * stretch;
     let late_s = 1.0 + draws.of(Purpose(2)).unit_f64();
     let phase = 5.0 * draws.of(Purpose(2)).unit_f64();
-    let mut table = "time,degraded_objects\n".to_owned();
+    let mut table = "time,degraded_objects,ceph_pg_backfilling,ceph_pg_recovering\n".to_owned();
+    // Each group is seen up to 5 s later at both ends, and counts more or less than its objects.
+    let groups = course.groups as f64;
+    let mut normal = || normal_of(draws, Purpose(4));
+    let noise = 5.0 / 6.0_f64.sqrt() * groups.sqrt() * normal() + BESIDE_S * groups * normal();
+    let copying_s = (course.copying_s.unwrap_or(0.0) * stretch + noise).max(0.0);
+    // As many as make that sum, as evenly as whole groups can be.
+    let copying = |from_s: f64, to_s: f64| {
+        let until =
+            |at_s: f64| copying_s * ((at_s - course.first_s) / (end_s - course.first_s)).clamp(0.0, 1.0);
+        (until(to_s) / 2.0).round() - (until(from_s) / 2.0).round()
+    };
     let peering_s = course.first_s + 3.0;
     for step in 0..=((end_s + 60.0) / 2.0) as u64 + 50 {
         let since_s = 2.0 * step as f64 - 100.0;
@@ -101,22 +116,30 @@ fn table(text: &str, truth: &Factors, (case, draws): (u32, &mut Draws)) -> Strin
         let count = if known_s < 0.0 { 0 } else { left(known_s) };
         let peers = (peering_s..peering_s + 4.0).contains(&since_s);
         if !is_lost {
-            table += &format!("{},{}\n", since_s + 100.0, if peers { 0 } else { count });
+            let count = if peers { 0 } else { count };
+            table += &format!("{},{count},{},0\n", since_s + 100.0, copying(since_s - 1.0, since_s + 1.0));
         }
     }
     table
 }
 
-/// Nine tenths of drawn constants lie in their intervals: of all together, 85 to 95 %. The planted error: the
-/// constants of the next event.
+/// `CASES=260` draws more; docs/learn.md has the result of these.
+fn cases() -> u32 {
+    std::env::var("CASES").ok().and_then(|count| count.parse().ok()).unwrap_or(CASES)
+}
+
+/// Nine tenths of drawn constants lie in their intervals: of about a hundred together, 80 to 97 %, since
+/// their share scatters by 3 % about that. The planted error: the constants of the next event.
 #[test]
 fn constants_lie_in_their_intervals() {
     let (mut inside, mut planted, mut all, mut few) = (0, 0, 0, 0);
     let mut by_name: std::collections::BTreeMap<&str, [u32; 2]> = std::collections::BTreeMap::new();
-    for case in 0..CASES {
+    for case in 0..cases() {
         let drawn = Drawn::of(case);
         let past = past("drawn.csv", drawn.table.as_bytes());
-        if happened(&past).is_err() || drawn.table.lines().filter(|line| !line.ends_with(",0")).count() < 10 {
+        if happened(&past).is_err()
+            || drawn.table.lines().filter(|line| line.split(',').nth(1) != Some("0")).count() < 10
+        {
             few += 1;
             continue;
         }
@@ -146,8 +169,8 @@ fn constants_lie_in_their_intervals() {
     }
     println!("{inside} of {all}; of other events {planted}; too few samples {few}; {by_name:?}");
     let share = |count: u32| f64::from(count) / f64::from(all);
-    assert!((0.85..=0.95).contains(&share(inside)), "{inside} of {all}");
-    assert!(share(planted) < 0.85, "{planted} of {all}");
+    assert!((0.8..=0.97).contains(&share(inside)), "{inside} of {all}");
+    assert!(share(planted) < 0.8, "{planted} of {all}");
 }
 
 /// What is planted in an event widens what is learned of it, or is named: a second rise, and a time in which
@@ -170,7 +193,8 @@ fn a_lie_widens_the_range_or_is_named() {
         .lines()
         .skip(1)
         .filter_map(|line| {
-            line.split_once(',').map(|(at, count)| (at.parse().unwrap(), count.parse().unwrap()))
+            let mut cells = line.split(',');
+            Some((cells.next()?.parse().unwrap(), cells.next()?.parse().unwrap()))
         })
         .collect();
     let most = rows.iter().map(|(_, count)| *count).max().unwrap();

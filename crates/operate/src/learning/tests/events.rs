@@ -3,41 +3,56 @@
 use super::*;
 
 /// An event: its name, what was done and when in the table of counts, and other keys.
-struct Event {
-    name: &'static str,
-    changes: &'static [&'static str],
-    at_s: f64,
-    keys: &'static [(&'static str, &'static str)],
+pub(super) struct Event {
+    pub name: &'static str,
+    /// Its table of counts.
+    pub table: &'static str,
+    pub changes: &'static [&'static str],
+    pub at_s: f64,
+    pub keys: &'static [(&'static str, &'static str)],
 }
 
 /// What an operator knows of the settings: those of Ceph 16 for rotating disks.
 const KNOWN: &[(&str, &str)] = &[("max_backfills", "1"), ("recovery_sleep", "\"100ms\"")];
-const WPQ: &[(&str, &str)] = &[];
+pub(super) const WPQ: &[(&str, &str)] = &[];
 const MCLOCK: &[(&str, &str)] = &[("queue", "\"mclock\"")];
-const MCLOCK_RECOVERY: &[(&str, &str)] = &[("queue", "\"mclock\""), ("profile", "\"high_recovery_ops\"")];
+pub(super) const MCLOCK_RECOVERY: &[(&str, &str)] =
+    &[("queue", "\"mclock\""), ("profile", "\"high_recovery_ops\"")];
 
 /// Those from which something can be learned: nothing that clients wrote was copied.
-const EVENTS: [Event; 8] = [
-    Event { name: "e1", changes: &["fail osd.4"], at_s: 0.1, keys: WPQ },
-    Event { name: "m1", changes: &["fail osd.5"], at_s: 0.2, keys: WPQ },
-    Event { name: "m7", changes: &["reweight osd.1=0.6"], at_s: 2.2, keys: WPQ },
-    Event { name: "m9", changes: &["add-host host6=1x1.0:hdd"], at_s: 0.2, keys: WPQ },
-    Event { name: "m10", changes: &["fail osd.5", "fail osd.1@12.2s"], at_s: 1.0, keys: WPQ },
-    Event { name: "cl1", changes: &["reweight osd.5=1"], at_s: 0.3, keys: WPQ },
-    Event { name: "e3", changes: &["fail osd.4"], at_s: 0.1, keys: MCLOCK },
-    Event { name: "c3", changes: &["reweight osd.4=1"], at_s: 0.5, keys: MCLOCK_RECOVERY },
+pub(super) const EVENTS: [Event; 8] = [
+    Event { name: "e1", table: "events16/E1", changes: &["fail osd.4"], at_s: 0.1, keys: WPQ },
+    Event { name: "m1", table: "events16/M1", changes: &["fail osd.5"], at_s: 0.2, keys: WPQ },
+    Event { name: "m7", table: "events16/M7", changes: &["reweight osd.1=0.6"], at_s: 2.2, keys: WPQ },
+    Event { name: "m9", table: "events16/M9", changes: &["add-host host6=1x1.0:hdd"], at_s: 0.2, keys: WPQ },
+    Event {
+        name: "m10",
+        table: "events16/M10",
+        changes: &["fail osd.5", "fail osd.1@12.2s"],
+        at_s: 1.0,
+        keys: WPQ,
+    },
+    Event { name: "cl1", table: "events16/CL1", changes: &["reweight osd.5=1"], at_s: 0.3, keys: WPQ },
+    Event { name: "e3", table: "events16/E3", changes: &["fail osd.4"], at_s: 0.1, keys: MCLOCK },
+    Event {
+        name: "c3",
+        table: "events16/C3",
+        changes: &["reweight osd.4=1"],
+        at_s: 0.5,
+        keys: MCLOCK_RECOVERY,
+    },
 ];
 
-fn learned(event: &Event, knows_settings: bool) -> Learning {
+pub(super) fn learned(event: &Event, knows_settings: bool) -> Learning {
     let keys = if knows_settings && event.keys.is_empty() { KNOWN } else { event.keys };
-    let table = crates().join(format!("past/tests/events16/{}.csv.gz", event.name.to_uppercase()));
+    let table = crates().join(format!("past/tests/{}.csv.gz", event.table));
     let table = std::fs::read(table).unwrap();
     of_table((event.name, &table), exports(event.name), (event.changes, event.at_s), keys)
         .unwrap_or_else(|problems| panic!("{}: {problems:?}", event.name))
 }
 
 /// The twelve events that are predicted: exports, keys, and the seconds from the first object to the last.
-const PREDICTED: [(&str, &str, f64); 12] = [
+pub(super) const PREDICTED: [(&str, &str, f64); 12] = [
     ("e1", "changes = [\"fail osd.4\"]\ndown_out = \"0s\"", 10.4),
     ("m1", "changes = [\"fail osd.5\"]\ndown_out = \"0s\"", 42.3),
     ("m3", "changes = [\"fail osd.3\", \"returns osd.3@32.5s\"]\nclient_writes = \"8/s\"", 12.2),
@@ -86,21 +101,25 @@ fn predicted(machines: &Learned, (name, keys, _): &(&str, &str, f64)) -> [f64; 3
 
 /// What one event predicts of the others with the same queue.
 #[derive(Default)]
-struct Judged {
+pub(super) struct Judged {
     errors: Vec<f64>,
     halves: Vec<f64>,
     held: usize,
     /// Those that are more than a fifth off and not in the stated range.
-    missed: Vec<&'static str>,
+    pub missed: Vec<&'static str>,
 }
 
 impl Judged {
-    fn judge(&mut self, machines: &Learned, from: &str) {
+    pub(super) fn judge(
+        &mut self,
+        (machines, from): (&Learned, &str),
+        predicted_ones: &[(&'static str, &'static str, f64)],
+    ) {
         let queue = machines.event.queue.as_deref();
         let is_other = |other: &&(&'static str, &str, f64)| {
             other.0 != from && (queue == Some("mclock")) == other.1.contains("mclock")
         };
-        for other in PREDICTED.iter().filter(is_other) {
+        for other in predicted_ones.iter().filter(is_other) {
             let [time, low, high] = predicted(machines, other);
             let measured = other.2;
             let is_held = (low..=high).contains(&measured);
@@ -118,7 +137,7 @@ impl Judged {
     }
 
     /// The median error, half of a range in the median, and the share of ranges that hold.
-    fn sums(&self) -> [f64; 3] {
+    pub(super) fn sums(&self) -> [f64; 3] {
         let median = |values: &[f64]| {
             let mut values = values.to_vec();
             values.sort_by(f64::total_cmp);
@@ -129,7 +148,7 @@ impl Judged {
 }
 
 /// What all events predict of the others.
-fn judged(knows_settings: bool) -> [f64; 3] {
+fn judged(knows_settings: bool) -> Judged {
     let mut all = Judged::default();
     for event in &EVENTS {
         let Learning { learned, doubts } = learned(event, knows_settings);
@@ -143,7 +162,7 @@ fn judged(knows_settings: bool) -> [f64; 3] {
         }
         doubts.iter().for_each(|doubt| println!("   {doubt}"));
         let mut own = Judged::default();
-        own.judge(&learned, event.name);
+        own.judge((&learned, event.name), &PREDICTED);
         println!("== from {}: {:.3?}, missed {:?}", event.name, own.sums(), own.missed);
         all.errors.extend(own.errors);
         all.halves.extend(own.halves);
@@ -155,25 +174,25 @@ fn judged(knows_settings: bool) -> [f64; 3] {
         "settings known: {knows_settings}: error {error:.3}, half {half:.3}, held {held:.3}, missed {:?}",
         all.missed
     );
-    [error, half, held]
+    all
 }
 
 /// Each event predicts the others of its queue. Wanted were a median error of 10 %, ranges of a quarter to
 /// each side in the median, of which four in five hold, and each event within a fifth or in its range.
 ///
-/// What is met is asserted. What is missed is written here, with bounds that keep it from becoming worse: the
-/// median error is 13 %, of which the order of groups alone makes 9 %, and 79 % of ranges hold (41 of 52).
-/// Those that do not are of e1, m3 and m7, which took 8 to 12 s: shorter than any constants make them.
+/// The last is missed by seven of 52, of e1 and m3, which took 10 and 12 s: the bound keeps it from becoming
+/// worse.
 #[test]
 fn one_event_predicts_the_others() {
-    let [error, half, held] = judged(true);
-    assert!(half <= 0.25, "{half}");
-    assert!(error <= 0.15 && held >= 0.75, "{error} {held}");
+    let all = judged(true);
+    let [error, half, held] = all.sums();
+    assert!(error <= 0.1 && half <= 0.25 && held >= 0.8, "{error} {half} {held}");
+    assert!(all.missed.len() <= 8, "{:?}", all.missed);
 }
 
 /// The same where nothing is known of the settings: ranges are wider, and m7, of 8 s, says least of others.
 #[test]
 fn one_event_predicts_the_others_without_settings() {
-    let [error, half, held] = judged(false);
-    assert!(error <= 0.2 && half <= 0.3 && held >= 0.65, "{error} {half} {held}");
+    let [error, half, held] = judged(false).sums();
+    assert!(error <= 0.15 && half <= 0.3 && held >= 0.8, "{error} {half} {held}");
 }

@@ -9,6 +9,8 @@ use super::*;
 use crate::real::factors::Factors;
 use crate::whatif::observed::Observed;
 use crate::whatif::steps::Made;
+use towtank_rebuild::ledger::Rules;
+use towtank_rebuild::recovery::Recovery;
 
 /// An event: its exports, the keys that say what was done and when, and the seconds from the first object to
 /// the last. Of two failures in a row, both parts together.
@@ -99,6 +101,28 @@ fn measured_events_are_as_predicted() {
     assert!(halves[halves.len() / 2] <= 0.25, "{halves:.2?}");
     let missed = |event: &&Event| !is_right([event.before_s; 3], event.measured_s);
     assert!(EVENTS.iter().filter(missed).count() >= 8, "the check passes whatever is predicted");
+}
+
+/// Groups are led by the devices that led them: osd.1, whose weight falls in m7, led five of the eleven
+/// groups that move and leads none while they do.
+#[test]
+fn a_group_that_moves_is_led_by_the_device_that_the_new_map_says() {
+    let kinds = ["crush_dump", "osd_dump", "pg_dump", "osd_df"];
+    let names = kinds.map(|kind| format!("events16/m7.{kind}.json.gz"));
+    let keys = ["crush_map", "osd_dump", "pg_dump", "osd_df"];
+    let exports: String =
+        keys.iter().zip(&names).map(|(key, name)| format!("{key} = \"{name}\"\n")).collect();
+    let folder = Arc::new(files("src/whatif/golden", &names.each_ref().map(String::as_str)));
+    let text = format!("study = \"whatif\"\n{exports}reweight = \"osd.1=0.6\"");
+    let ready = time_alone::ready(text, folder).unwrap();
+    let context = RunContext::alone(Seed(0), 0);
+    let led = |led_by_map: bool| {
+        let base = ready.real.recovery(&ready.staged, &context);
+        let rules = Rules { led_by_map, ..base.rules };
+        Recovery { rules, ..base }.run(&context).unwrap().drivers
+    };
+    // osd.0, 2, 3, 4 and 5; the planted error: the first device that has a copy.
+    assert_eq!((led(true), led(false)), (5, 6));
 }
 
 /// A recovery that is run again has the time that the answer has: in the median of as many orders.

@@ -336,12 +336,12 @@ fn backfilled(groups: u64, operations: u64, class: &str) -> Folder {
     cluster(&sizes)
 }
 
-/// Compares every measured backfill with the model; the guide has the table. The cost per object is fitted to
-/// these rows, as are those of the start and of a look at an object. With the sleep, which determines the
-/// time, the model is up to 15 % too slow, since it seeks (10 % before work items were modelled). Without it,
-/// and with 1,000 operations or more, the model is up to half too slow on flash, as the measured devices
-/// were; with fewer it is up to twice too slow; with seeks it is too slow. The misses are asserted too, so
-/// that the guide stays correct.
+/// Compares every measured backfill with the model; the guide has the table. The cost per object is fitted
+/// to these rows, as are those of the start and of a look at an object. With the sleep, which determines
+/// the time, the model is up to 15 % too slow, since it seeks (10 % before work items were modelled).
+/// Without it, and with 1,000 operations or more, the model is up to three fifths too slow on flash, as the
+/// measured devices were; with fewer it is up to twice too slow; with seeks it is too slow. The misses are
+/// asserted too, so that the guide stays correct.
 #[test]
 fn every_live_backfill_stands_beside_the_model() {
     let (mut table, mut in_guide) = (String::new(), true);
@@ -376,7 +376,7 @@ fn every_live_backfill_stands_beside_the_model() {
         if sleeps {
             assert!((1.0..1.15).contains(&of_hdd), "{operations} took {hdd} s, not {took} s");
         } else {
-            let within = if operations < 1_000 { 0.7..2.0 } else { 0.9..1.5 };
+            let within = if operations < 1_000 { 0.7..2.0 } else { 0.9..1.6 };
             assert!(of_hdd > 1.5, "{operations}: {hdd} s, measured {took} s");
             assert!(within.contains(&of_ssd), "{operations}: {ssd} s, measured {took} s");
         }

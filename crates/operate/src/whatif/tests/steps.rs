@@ -116,7 +116,8 @@ fn a_smaller_share_takes_longer() {
     let time = |share: &str| value(&with_room(&format!("pg_num = \"rbd=512\"\n{share}")), "time_to_clean_s");
     let [small, usual, large] =
         ["target_max_misplaced_ratio = \"1%\"\n", "", "target_max_misplaced_ratio = \"50%\"\n"].map(time);
-    assert!(small > usual && usual > large, "{small} {usual} {large}");
+    // With the usual share no device waits for a step any more, so that a larger one changes only the order.
+    assert!(small > 1.1 * usual && large < 1.02 * usual, "{small} {usual} {large}");
 }
 
 /// What makes no sense is refused, with the way out.

@@ -57,6 +57,7 @@ fn planned(grouped: bool, order: Order, reserve: bool, seed: u64) -> Vec<(Vec<u6
     let (source, gather) = (Source::Primary, Gather::Primary);
     let rules = Rules {
         source,
+        led_by_map: false,
         gather,
         reads_all: false,
         order,
@@ -64,7 +65,7 @@ fn planned(grouped: bool, order: Order, reserve: bool, seed: u64) -> Vec<(Vec<u6
         seed: Seed(seed),
         reserve,
         backfill: Backfill::default(),
-        count_ends: false,
+        count_completed: false,
     };
     let mut ledger = Ledger::new(&affected, &hardware, rules);
     let gone: Vec<bool> = (0..7).map(|device| device == 1 || device == 2).collect();
