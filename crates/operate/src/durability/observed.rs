@@ -6,6 +6,7 @@ use towtank_durability::repair::{Repair, Table};
 use towtank_durability::simulate::{
     Agreement, Batch, Cause, Estimate, Method, Question, agreement, batch, estimate, mean_time,
 };
+use towtank_metrics::interval::student_t_beyond;
 use towtank_report::Outcome;
 use towtank_study::{Progress, Replicate, RunContext, StudyError, Value};
 
@@ -35,6 +36,10 @@ const BIASED: Effort =
 const SPLITTING: Effort =
     Effort { method: Method::Splitting, cycles: 500, most: 20, error: 0.15, part: (0.7, 1.0) };
 const PLAIN: Effort = Effort { method: Method::Plain, cycles: 500, most: 40, error: 0.05, part: (0.7, 1.0) };
+
+/// What methods that say the same exceed once in 10,000 cases, in standard errors.
+const CHANCE: f64 = 1e-4;
+pub(super) const APART: f64 = 3.9;
 
 /// For the ends of a range.
 const ENDS: Effort = Effort { cycles: 2_000, most: 40, error: 0.04, part: (0.9, 1.0), ..BIASED };
@@ -189,7 +194,7 @@ fn probability(
     }
     let mean = mean_time(&question, &estimate);
     let agreement = agreement(&estimate, &other);
-    if agreement.is_some_and(|one| !one.agrees) {
+    if agreement.is_some_and(|one| one.deviations.abs() > allowed(&estimate, &other)) {
         return Ok(Err(format!(
             "two methods disagree, {:.2e} and {:.2e}: neither is to be trusted",
             estimate.loss, other.loss
@@ -205,6 +210,13 @@ fn probability(
         estimate,
         other: (other.loss > 0.0).then_some(other),
     }))
+}
+
+/// The standard errors that two methods may be apart.
+pub(super) fn allowed(left: &Estimate, right: &Estimate) -> f64 {
+    let split = [left, right].into_iter().filter(|one| one.method == Method::Splitting);
+    let fewest = split.map(|one| one.batches.len() as u64 - 1).min();
+    fewest.map_or(APART, |degrees| student_t_beyond(degrees, CHANCE))
 }
 
 /// What the probability is at the ends of the failure rate and of the repair times.

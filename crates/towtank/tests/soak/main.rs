@@ -367,6 +367,43 @@ fn changes_of(plan: &Outcome) -> Option<Vec<String>> {
     plan.series["commands"].as_array()?.iter().map(change).collect()
 }
 
+/// More failures make a loss more likely, an interval has its value, and nines are those of it; two methods
+/// that are right disagree once in 10,000 cases.
+#[test]
+fn durability_of_drawn_clusters_keeps_its_laws() {
+    let (mut answered, mut disagreed) = (0, Vec::new());
+    for number in 1..=number("SOAK_CASES").unwrap_or(8) {
+        let ask = |rate: &str| {
+            let exports = clusters::exports("durability", number);
+            let text = format!("{exports}replace_after = \"24h\"\nfailure_rate = \"{rate}\"\n");
+            check(&text).ok().map(|checked| run(&checked, number, (Executor::Sequential, 1)).unwrap())
+        };
+        let (Some(usual), Some(more)) = (ask("3%"), ask("6%")) else { continue };
+        for outcome in [&usual, &more] {
+            let reason = outcome.measures["loss_probability"].reason().unwrap_or_default();
+            disagreed.extend(reason.contains("disagree").then(|| format!("cluster {number}: {reason}")));
+        }
+        let value = |outcome: &Outcome, name: &str| outcome.measures[name].value();
+        let (Some(one), Some(two)) = (value(&usual, "loss_probability"), value(&more, "loss_probability"))
+        else {
+            continue;
+        };
+        answered += 1;
+        for outcome in [&usual, &more] {
+            let [low, loss, high, nines] = ["loss_low", "loss_probability", "loss_high", "loss_nines"]
+                .map(|name| value(outcome, name).unwrap());
+            assert!(low <= loss && loss <= high && high <= 1.0, "cluster {number}: {low}, {loss}, {high}");
+            assert!((nines + loss.log10()).abs() < 1e-9, "cluster {number}: {nines} nines of {loss}");
+        }
+        // A failure is needed that is twice as likely, but for what is likely anyhow; two where nothing lacks.
+        let least = if one < 0.05 { 1.8 } else { 1.0 };
+        assert!(two > least * one, "cluster {number}: {one} and {two} with twice the failures");
+    }
+    println!("{answered} clusters are answered");
+    assert!(answered > 2, "{answered} clusters are answered");
+    assert!(disagreed.is_empty(), "{disagreed:?}");
+}
+
 /// The commands of a plan, asked for as changes, move as many groups and bytes as the plan says.
 #[test]
 fn a_plan_moves_what_its_commands_move() {

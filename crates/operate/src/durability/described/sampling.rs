@@ -3,13 +3,12 @@
 use towtank_durability::rates::Afr;
 use towtank_durability::repair::Repair;
 use towtank_durability::simulate::{Agreement, Estimate, Method, Question, agreement, mean_time};
-use towtank_metrics::interval::student_t_beyond;
 use towtank_study::{RunContext, StudyError};
 
 use super::closed::{self, Leading};
 use super::plan::Plan;
 use super::unit::{Policy, Unit};
-use crate::durability::observed::{Effort, OFTEN, failed, sampled};
+use crate::durability::observed::{APART, Effort, OFTEN, allowed, failed, sampled};
 
 const BIASED: Effort =
     Effort { method: Method::Biased, cycles: 1_000, most: 60, error: 0.015, part: (0.0, 0.5) };
@@ -27,10 +26,6 @@ const FINE: f64 = 0.02;
 
 /// Estimates with fewer effective losses neither confirm nor refute anything.
 const EFFECTIVE: f64 = 30.0;
-
-/// What methods that say the same exceed once in 10,000 cases, in standard errors.
-const CHANCE: f64 = 1e-4;
-const APART: f64 = 3.9;
 
 /// The probability of one unit, and how it was found.
 #[derive(Clone, Debug)]
@@ -166,13 +161,6 @@ fn two<R: Repair>(question: &Question<'_, R>, first: Estimate, second: Estimate)
     let apart = found.map(|Agreement { deviations, .. }| deviations);
     let other = other(&rest, apart);
     Ok(of(question, best, other))
-}
-
-/// The standard errors that two methods may be apart.
-fn allowed(left: &Estimate, right: &Estimate) -> f64 {
-    let split = [left, right].into_iter().filter(|one| one.method == Method::Splitting);
-    let fewest = split.map(|one| one.batches.len() as u64 - 1).min();
-    fewest.map_or(APART, |degrees| student_t_beyond(degrees, CHANCE))
 }
 
 fn other(estimate: &Estimate, apart: Option<f64>) -> Option<Other> {
