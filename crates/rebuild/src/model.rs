@@ -49,7 +49,7 @@ use towtank_units::{Rate, SimSpan, SimTime};
 pub use self::clients::{Arrivals, Clients, Latencies, Load, Weights};
 use self::event::plain;
 pub use self::event::{Event, Kind};
-pub use self::maps::{Ended, Idling, Made, Maps, Timer};
+pub use self::maps::{Completed, Completion, Ended, Idling, Made, Maps, Timer};
 pub use self::over_time::{BINS, OverTime, Rows};
 pub use self::queue::{Costs, Flow, Queues, Sharing, Throttle};
 use self::resource::Resource;
@@ -148,8 +148,8 @@ pub struct Counts {
     pub progress: OverTime<u64>,
     /// The same by priority, the rows as in `last`; only where the plan asks for it.
     pub by_priority: Rows<SPARES>,
-    /// Tasks that are complete, by time, the rows as in `last`; only where the plan asks for it.
-    pub completed: Rows<SPARES>,
+    /// Tasks that are complete; only where the plan asks for it.
+    pub completed: Completed,
     /// Jobs by the time of their first unit; only where groups have one object in progress.
     pub begun: OverTime<u64>,
     /// When the last job finished, by the number of copies or shards that were left to spare; the last row is
@@ -196,12 +196,7 @@ pub enum Sample {
         priority: u8,
     },
     /// A task is complete, where the plan asks for it.
-    Completed {
-        /// When.
-        at: SimTime,
-        /// How many copies or shards were left beyond those needed to read it.
-        spare: u8,
-    },
+    Completed(Completion),
     /// An object or a group accepts writes again.
     Restored(SimTime),
     /// A task has all its reservations, after this wait.
@@ -241,7 +236,7 @@ impl Statistics for Counts {
             }
             Sample::Begun(at) => self.begun.add(at, &1),
             Sample::Prior { bytes, at, priority } => self.by_priority.add(usize::from(priority), at, bytes),
-            Sample::Completed { at, spare } => self.completed.add(usize::from(spare), at, 1),
+            Sample::Completed(completion) => self.completed.add(completion),
             Sample::Restored(at) => self.restored.add(at, &1),
             Sample::Reserved(span) => self.reserving = self.reserving.saturating_add(span),
             Sample::Ended(span) => self.ended.add(span),
@@ -294,7 +289,7 @@ impl Counts {
         assert!(self.jobs <= self.bytes, "{} jobs are done of {} bytes", self.jobs, self.bytes);
         let begun = self.begun.whole();
         assert!(begun == 0 || begun >= self.jobs, "{} jobs are done, and {begun} have begun", self.jobs);
-        let completed = self.completed.whole().unwrap_or(0);
+        let completed = self.completed.each().len() as u64;
         assert!(completed <= self.jobs, "{completed} records are complete after {} jobs", self.jobs);
         let restored = self.restored.whole();
         assert!(restored <= self.jobs, "{restored} records take writes again after {} jobs", self.jobs);

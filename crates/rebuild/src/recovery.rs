@@ -202,9 +202,10 @@ pub struct Recovered {
     pub progress: Vec<(SimTime, u64)>,
     /// The same by priority, with the rows of `last_by_spare`: only where records follow a changed map.
     pub progress_by_spare: [Vec<(SimTime, u64)>; SPARES],
-    /// Records that became complete over time, with the rows of `last_by_spare`: only where the rules ask for
-    /// it.
-    pub completed_by_spare: [Vec<(SimTime, u64)>; SPARES],
+    /// When groups were last complete: by their number, and the copies or shards that they had to spare; only
+    /// where the rules ask for it. What has no room at first is planned again, so that a group may be complete
+    /// several times.
+    pub completed: BTreeMap<(u32, u8), SimTime>,
     /// Bytes that the last phase planned and did not finish.
     pub unfinished: u64,
     /// The bound, summed over phases.
@@ -511,7 +512,7 @@ impl Recovery<'_> {
             begun: Vec::new(),
             progress: Vec::new(),
             progress_by_spare: Default::default(),
-            completed_by_spare: Default::default(),
+            completed: BTreeMap::new(),
             unfinished: 0,
             bound: SimSpan::ZERO,
             ideal: SimSpan::ZERO,

@@ -170,8 +170,8 @@ impl Thinned {
         found.dropped = found.dropped.map(later);
         found.last_on.iter_mut().for_each(|last| *last = last.map(later));
         found.last_by_spare = found.last_by_spare.map(|last| last.map(later));
-        let over_time = found.progress_by_spare.iter_mut().chain(&mut found.completed_by_spare);
-        for series in over_time.chain([&mut found.progress, &mut found.begun]) {
+        found.completed.values_mut().for_each(|at| *at = later(*at));
+        for series in found.progress_by_spare.iter_mut().chain([&mut found.progress, &mut found.begun]) {
             series.iter_mut().for_each(|(at, _)| *at = later(*at));
         }
         found.below.iter_mut().for_each(|(at, _)| *at = later(*at));

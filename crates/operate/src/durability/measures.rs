@@ -14,43 +14,35 @@ pub(super) fn measures() -> Vec<Row> {
 
 fn losses() -> Vec<Row> {
     vec![
-        Row::new(
-            "loss_probability",
-            "share",
-            "probability of any loss in the cluster in the mission",
-            Seen::loss,
-        )
-        .titled("Probability of any loss"),
-        Row::new("loss_low", "share", "the lower end of its interval of 95 %, by sampling alone", |seen| {
+        Row::new("loss_probability", "", "probability of any loss in the cluster in the mission", Seen::loss)
+            .titled("Probability of any loss"),
+        Row::new("loss_low", "", "the lower end of its interval of 95 %, by sampling alone", |seen| {
             seen.loss_range(0)
         })
         .titled("Probability of any loss, lower end"),
-        Row::new("loss_high", "share", "the upper end of that interval", |seen| seen.loss_range(1))
+        Row::new("loss_high", "", "the upper end of that interval", |seen| seen.loss_range(1))
             .titled("Probability of any loss, upper end"),
         Row::new(
             "loss_at_low_rate",
-            "share",
+            "",
             "probability of any loss at the lower end of a failure rate that was counted",
             |seen| seen.at_rate(0),
         )
         .titled("Probability of any loss at the lower failure rate"),
-        Row::new(
-            "loss_at_high_rate",
-            "share",
-            "probability of any loss at the upper end of that rate",
-            |seen| seen.at_rate(1),
-        )
+        Row::new("loss_at_high_rate", "", "probability of any loss at the upper end of that rate", |seen| {
+            seen.at_rate(1)
+        })
         .titled("Probability of any loss at the upper failure rate"),
         Row::new(
             "loss_if_fast",
-            "share",
+            "",
             "probability of any loss where repairs take as short as `whatif` gives",
             |seen| seen.at_time(0),
         )
         .titled("Probability of any loss with fast repairs"),
         Row::new(
             "loss_if_slow",
-            "share",
+            "",
             "probability of any loss where repairs take as long as `whatif` gives",
             |seen| seen.at_time(1),
         )
@@ -64,7 +56,7 @@ fn others() -> Vec<Row> {
             .titled("Nines of any loss"),
         Row::new(
             "groups_lost",
-            "share",
+            "",
             "expected share of all groups that the first loss takes; of objects, if groups have equally many",
             Seen::groups_lost,
         )
@@ -97,7 +89,7 @@ fn others() -> Vec<Row> {
             Seen::effective,
         )
         .titled("Strength of the sample"),
-        Row::new("loss_by_other", "share", "the same probability by another method", Seen::other)
+        Row::new("loss_by_other", "", "the same probability by another method", Seen::other)
             .titled("Probability by another method"),
         Row::new(
             "methods_apart",
@@ -108,7 +100,7 @@ fn others() -> Vec<Row> {
         .titled("Standard errors between two methods"),
         Row::new(
             "burst_loss",
-            "share",
+            "",
             "probability of a loss when a burst happens, the highest of those asked for",
             Seen::burst_loss,
         )

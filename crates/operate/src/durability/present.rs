@@ -19,18 +19,18 @@ pub(super) fn present(points: &Points<'_, Durability>) -> Presentation {
     }
     Presentation {
         answer: if views.len() == 1 { answer(first) } else { compared(&views) },
-        headline: points.first_measure(["loss_probability"]),
+        headline: points.first_measure(["loss_nines", "loss_probability"]),
         tables,
         ..Presentation::default()
     }
 }
 
 const COLUMNS: [(&str, &str, &str); 6] = [
-    ("loss_probability", "loss_probability", "share"),
-    ("low", "loss_low", "share"),
-    ("high", "loss_high", "share"),
+    ("loss_probability", "loss_probability", ""),
+    ("low", "loss_low", ""),
+    ("high", "loss_high", ""),
     ("nines", "loss_nines", "nines"),
-    ("groups_lost", "groups_lost", "share"),
+    ("groups_lost", "groups_lost", ""),
     ("repair", "repair_s", "s"),
 ];
 
@@ -90,10 +90,10 @@ fn bursts(view: &View<'_>) -> Table {
     let columns = vec![
         Column::text("burst"),
         Column::number("failed", "parts"),
-        Column::number("loss_probability", "share"),
-        Column::number("low", "share"),
-        Column::number("high", "share"),
-        Column::number("groups_lost", "share"),
+        Column::number("loss_probability", ""),
+        Column::number("low", ""),
+        Column::number("high", ""),
+        Column::number("groups_lost", ""),
         Column::text("found"),
     ];
     let mut table = Table::new("bursts", "What bursts lose", columns);

@@ -151,8 +151,9 @@ impl Replay {
         let start_s = self.ready.start.as_secs_f64();
         let after = |at: SimTime| start_s + at.as_secs_f64();
         let completed = |spare: usize| {
-            let each = recovered.completed_by_spare[spare].iter();
-            each.map(|(at, groups)| (after(*at), *groups)).collect()
+            let own =
+                recovered.completed.iter().filter(|((_, own), _)| usize::from(*own).min(SPARES - 1) == spare);
+            own.map(|(_, at)| (after(*at), 1)).collect()
         };
         let exposed = Exposed {
             by_spare: std::array::from_fn(|spare| recovered.until(spare).map(after)),

@@ -6,7 +6,7 @@ use towtank_units::{Bytes, SimSpan};
 use super::event::{Event, Kind, Marks};
 use super::server::{Active, Asking, Device, Server, Slot, WINDOW_MAX};
 use super::undo::Undo;
-use super::{DeviceId, Rebuild, Sample};
+use super::{Completion, DeviceId, Rebuild, Sample};
 use crate::plan::Task;
 
 /// The unit of a [`Kind::Start`] after the driver's own work.
@@ -364,7 +364,8 @@ impl Rebuild<'_> {
             "task {task} ends before its jobs"
         );
         if whole && self.plan.counts_completed() {
-            context.record(Sample::Completed { at: now, spare });
+            let group = self.plan.task(task).group;
+            context.record(Sample::Completed(Completion { group, spare, at: now }));
         }
         if self.plan.task(task).below && (whole || !self.plan.grouped()) {
             context.record(Sample::Restored(now));

@@ -101,6 +101,45 @@ impl Hash for Idling {
     }
 }
 
+/// That a task of a group is complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct Completion {
+    /// The group.
+    pub group: u32,
+    /// How many copies or shards it had beyond those needed to read it.
+    pub spare: u8,
+    /// When.
+    pub at: SimTime,
+}
+
+/// Tasks that are complete, for models that ask for them; others hash as if there were no such list.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Completed(Vec<Completion>);
+
+impl Hash for Completed {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        if !self.0.is_empty() {
+            self.0.hash(state);
+        }
+    }
+}
+
+impl Completed {
+    pub(super) fn add(&mut self, completion: Completion) {
+        self.0.push(completion);
+    }
+
+    pub(super) fn merge(&mut self, other: &Completed) {
+        self.0.extend(&other.0);
+    }
+
+    /// All of them.
+    #[must_use]
+    pub fn each(&self) -> &[Completion] {
+        &self.0
+    }
+}
+
 /// Tasks that have ended. It is no part of digests: when jobs were done and reservations were granted is, and
 /// this follows from both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

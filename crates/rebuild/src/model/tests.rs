@@ -694,7 +694,7 @@ fn priorities_that_do_not_add_up_are_noticed() {
 #[should_panic(expected = "1 records are complete after 0 jobs")]
 fn records_that_are_complete_without_a_job_are_noticed() {
     let mut counts = Counts::default();
-    counts.add(Sample::Completed { at: SimTime::ZERO, spare: 1 });
+    counts.add(Sample::Completed(Completion { group: 3, spare: 1, at: SimTime::ZERO }));
     counts.merge(&Counts::default());
 }
 

@@ -7,7 +7,7 @@ use towtank_units::{SimSpan, SimTime};
 use super::{Busy, Recovered};
 use crate::hardware::Hardware;
 use crate::ledger::{Planned, Progress};
-use crate::model::{Active, Counts, Device, Entity, Rebuild, Server, Slot};
+use crate::model::{Active, Completion, Counts, Device, Entity, Rebuild, Server, Slot};
 use crate::plan::{DeviceId, Plan};
 
 impl Recovered {
@@ -151,9 +151,9 @@ impl Recovered {
         for (row, mine) in self.progress_by_spare.iter_mut().enumerate() {
             mine.extend(counts.by_priority.ends(row).map(|(at, bytes)| (later(at), bytes)));
         }
-        for (row, mine) in self.completed_by_spare.iter_mut().enumerate() {
-            let all = counts.completed.ends(row).filter(|(_, records)| *records > 0);
-            mine.extend(all.map(|(at, records)| (later(at), records)));
+        for Completion { group, spare, at } in counts.completed.each() {
+            let last = self.completed.entry((*group, *spare)).or_default();
+            *last = later(*at).max(*last);
         }
     }
 }

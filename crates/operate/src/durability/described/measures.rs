@@ -19,35 +19,35 @@ pub(in crate::durability) fn measures() -> Vec<Row> {
 
 fn losses() -> Vec<Row> {
     vec![
-        row("array_loss", "share", "probability that one array or pool loses data in the mission")
+        row("array_loss", "", "probability that one array or pool loses data in the mission")
             .titled("Probability of loss of one array"),
-        row("below_share", "share", "share of time in which an array or group has fewer members than `min_size`")
+        row("below_share", "", "share of time in which an array or group has fewer members than `min_size`")
             .titled("Share of time below the members to serve with"),
         row(
             "leading_order_loss",
-            "share",
+            "",
             "expected losses of all arrays to leading order in failures per repair: a closed form",
         )
         .titled("Losses to leading order"),
         row(
             "period_loss",
-            "share",
+            "",
             "P(one array loses data in a period as long as a repair), all disks good at its start (Backblaze)",
         )
         .titled("Probability of loss in one period"),
         row(
             "periods_loss",
-            "share",
+            "",
             "the same of such periods in a year of 365 days: low by a factor of m + 1, for comparison",
         )
         .titled("Probability of loss by periods"),
         row(
             "old_model_loss",
-            "share",
+            "",
             "column PL(copies) of ceph-tools (2014), of one drive: no durability, for comparison",
         )
         .titled("PL(copies) of ceph-tools"),
-        row("old_model_object_loss", "share", "the same of one object, without unreadable places")
+        row("old_model_object_loss", "", "the same of one object, without unreadable places")
             .titled("Loss of an object by ceph-tools"),
     ]
 }
@@ -67,9 +67,9 @@ fn beside() -> Vec<Row> {
             .titled("Failures of a disk in a year, lower end"),
         row("failure_rate_high", "", "the upper end of that interval")
             .titled("Failures of a disk in a year, upper end"),
-        row("unreadable_read", "share", "P(at least one unreadable place) in a read of all data of a disk")
+        row("unreadable_read", "", "P(at least one unreadable place) in a read of all data of a disk")
             .titled("Probability of an unreadable place on a disk"),
-        row("unreachable_share", "share", "share of time in which a disk is away with its server or rack")
+        row("unreachable_share", "", "share of time in which a disk is away with its server or rack")
             .titled("Share of time in which a disk is away"),
     ]
 }

@@ -16,7 +16,7 @@ pub(in crate::durability) fn present(points: &Points<'_, Durability>, views: &[V
     }
     let headline = match first.value("loss_probability") {
         None if is_one && !first.kept.bursts.is_empty() => ["burst_loss"],
-        _ => ["loss_probability"],
+        _ => ["loss_nines"],
     };
     let figures = if is_one { Vec::new() } else { vec![figure(views)] };
     Presentation {
@@ -33,11 +33,11 @@ const COLUMNS: [(&str, &str, &str); 8] = [
     ("overhead", "overhead", ""),
     ("repair", "repair_s", "s"),
     ("repair_traffic", "repair_traffic_bytes", "bytes"),
-    ("loss_probability", "loss_probability", "share"),
-    ("low", "loss_low", "share"),
-    ("high", "loss_high", "share"),
+    ("loss_probability", "loss_probability", ""),
+    ("low", "loss_low", ""),
+    ("high", "loss_high", ""),
     ("nines", "loss_nines", "nines"),
-    ("below_share", "below_share", "share"),
+    ("below_share", "below_share", ""),
 ];
 
 fn redundancies(views: &[View<'_>]) -> Table {
@@ -62,9 +62,9 @@ fn redundancies(views: &[View<'_>]) -> Table {
 fn bursts(view: &View<'_>) -> Table {
     let columns = vec![
         Column::text("burst"),
-        Column::number("loss_probability", "share"),
-        Column::number("low", "share"),
-        Column::number("high", "share"),
+        Column::number("loss_probability", ""),
+        Column::number("low", ""),
+        Column::number("high", ""),
         Column::text("found"),
     ];
     let mut table = Table::new("bursts", "What bursts lose", columns);
