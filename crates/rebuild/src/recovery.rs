@@ -203,8 +203,8 @@ pub struct Recovered {
     /// The same by priority, with the rows of `last_by_spare`: only where records follow a changed map.
     pub progress_by_spare: [Vec<(SimTime, u64)>; SPARES],
     /// When groups were last complete: by their number, and the copies or shards that they had to spare; only
-    /// where the rules ask for it. What has no room at first is planned again, so that a group may be complete
-    /// several times.
+    /// where the rules ask for it. What has no room at first is planned again, so that a group may be
+    /// complete several times.
     pub completed: BTreeMap<(u32, u8), SimTime>,
     /// Bytes that the last phase planned and did not finish.
     pub unfinished: u64,

@@ -65,8 +65,9 @@ pub(super) fn answer(view: &View<'_>) -> Answer {
             }
         };
         let text = format!(
-            "if {} fail at once: a loss with probability {} ({range})",
+            "if {} fail at once{}: a loss with probability {} ({range})",
             burst.text,
+            if kept.lack > 0 { " now" } else { "" },
             probability(burst.loss)
         );
         answer.push(Label::Risk, text);

@@ -59,6 +59,10 @@ impl Ready {
         if layout.homeless > 0 && scenario.replace_after.is_some() {
             layout = Layout::of(&base, true);
         }
+        if failures.racks.is_some() && !layout.has_racks {
+            let problem = draft.problem("rack_ruin_rate", "the map has no racks");
+            return Err(problem.hint("leave it out, or set `server_ruin_rate`").into());
+        }
         let key = key_of_dump(&scenario.exports);
         let warnings = can_be_asked(&base, &layout, key, draft)?;
         let bursts = bursts::read(&scenario.burst, layout.counts(), draft)?;

@@ -141,7 +141,10 @@ impl Failures {
             Some("batches of devices"),
             (self.hosts.is_none() && self.racks.is_none())
                 .then_some("hosts and racks that fail as a whole (`--server-ruin-rate`)"),
-            Some("outages, operators; groups keep their devices after a repair"),
+            Some(
+                "outages, operators; a failed device counts as replaced when its data are restored, so that the cluster \
+                 does not shrink; bursts are of devices alone",
+            ),
         ];
         parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }

@@ -187,7 +187,14 @@ impl Layout {
         Group { devices, tolerance: group.tolerance }
     }
 
-    /// The groups as they are when nothing lacks a device, for bursts: on the devices with data alone.
+    /// A group as it stands now: without what it lacks, of which it survives as much less.
+    fn standing(&self, (number, group): (usize, &Group), lacking: &BTreeSet<(usize, usize)>) -> Group {
+        let lacks = |device: &usize| lacking.contains(&(*device, number));
+        let (lacks, devices): (Vec<usize>, Vec<usize>) = group.devices.iter().copied().partition(lacks);
+        self.renumbered(&Group { devices, tolerance: group.tolerance.saturating_sub(lacks.len()) })
+    }
+
+    /// The groups as they stand now, for bursts: on the devices with data alone.
     pub(super) fn explicit(&self) -> Result<Explicit, String> {
         let hosts: Vec<Option<usize>> =
             self.with_data.iter().map(|device| Some(self.host_of[*device])).collect();
@@ -197,7 +204,13 @@ impl Layout {
             rack_of_host.insert(*host, self.rack_of[self.host_of[*device]]);
         }
         let racks: Vec<Option<usize>> = rack_of_host.into_values().map(Some).collect();
-        let groups = self.groups.iter().map(|group| self.renumbered(group)).collect();
+        let lacking: BTreeSet<(usize, usize)> = self.lacking.iter().copied().collect();
+        let groups = self
+            .groups
+            .iter()
+            .enumerate()
+            .map(|(number, group)| self.standing((number, group), &lacking))
+            .collect();
         Explicit::new(host_of, numbered(&racks), groups).map_err(|error| error.to_string())
     }
 }

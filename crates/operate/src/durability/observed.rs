@@ -200,7 +200,7 @@ fn probability(
             estimate.loss, other.loss
         )));
     }
-    let others = beside(ready, table, context)?;
+    let others = beside(ready, table, &estimate, context)?;
     let Some((at_rates, at_times)) = others else { return Ok(Err("the run was stopped".to_owned())) };
     Ok(Ok(Found {
         at_rates,
@@ -222,7 +222,12 @@ pub(super) fn allowed(left: &Estimate, right: &Estimate) -> f64 {
 /// What the probability is at the ends of the failure rate and of the repair times.
 type Beside = (Option<[f64; 2]>, Result<[f64; 2], String>);
 
-fn beside(ready: &Ready, table: &Table, context: &RunContext<'_>) -> Result<Option<Beside>, StudyError> {
+fn beside(
+    ready: &Ready,
+    table: &Table,
+    estimate: &Estimate,
+    context: &RunContext<'_>,
+) -> Result<Option<Beside>, StudyError> {
     let at = |system: &System, table: &Table| -> Result<Option<f64>, StudyError> {
         let question =
             Question { system, repair: table, mission_h: ready.mission_h(), failed: &[], seed: context.seed };
@@ -238,14 +243,17 @@ fn beside(ready: &Ready, table: &Table, context: &RunContext<'_>) -> Result<Opti
         }
         at_rates = Some(found);
     }
-    let ratios = match repairs::range(&ready.recoveries, context)? {
+    let waited_s = 3_600.0 * table.delay.mean_h();
+    let ratios = match repairs::range(&ready.recoveries, waited_s, context)? {
         Ok(ratios) => ratios,
         Err(why) => return Ok(Some((at_rates, Err(why)))),
     };
+    // The same courses with other times: their ratio has less scatter than they have.
+    let Some(usual) = at(&ready.systems.asked, table)? else { return Ok(None) };
     let mut at_times = [0.0; 2];
     for (found, ratio) in at_times.iter_mut().zip(ratios) {
         let Some(loss) = at(&ready.systems.asked, &table.slower(ratio))? else { return Ok(None) };
-        *found = loss;
+        *found = estimate.loss * if usual > 0.0 { loss / usual } else { 1.0 };
     }
     Ok(Some((at_rates, Ok(at_times))))
 }

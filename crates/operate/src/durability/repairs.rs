@@ -52,6 +52,8 @@ struct Case {
     names: Vec<String>,
     text: String,
     replaced: Option<String>,
+    /// When the replacement comes, in seconds.
+    replaced_s: f64,
 }
 
 /// How long recoveries took.
@@ -63,7 +65,7 @@ pub struct Times {
     pub hosts: u64,
     /// Hours from the failure until nothing lacked anything any more, in ascending order.
     pub whole_h: Vec<f64>,
-    /// The mean over all groups.
+    /// The mean over all groups that lacked something.
     pub mean_h: Vec<f64>,
     /// The same until no group lacked as many devices as had failed; empty where no group did.
     pub exposed_h: Vec<f64>,
@@ -173,7 +175,8 @@ fn all(scenario: &Scenario, failures: &Failures, layout: &Layout) -> Vec<Tried> 
     let of = |set: &Vec<usize>| {
         let names: Vec<String> = set.iter().map(|device| layout.names[*device].clone()).collect();
         let replaced = scenario.replace_after.map(|after| scenario.about(&names, Some(after)));
-        Case { text: scenario.about(&names, None), replaced, names }
+        let replaced_s = scenario.replace_after.map_or(0.0, |after| after.as_secs_f64());
+        Case { text: scenario.about(&names, None), replaced, replaced_s, names }
     };
     let most = layout.tolerance()[1];
     let tried = |(devices, hosts, sets): (usize, usize, Vec<Vec<usize>>)| Tried {
@@ -191,6 +194,10 @@ fn all(scenario: &Scenario, failures: &Failures, layout: &Layout) -> Vec<Tried> 
 }
 
 impl Case {
+    fn is_sooner(&self, waited_s: f64) -> bool {
+        self.replaced.is_some() && self.replaced_s < waited_s
+    }
+
     /// The recovery in a drawn order of groups, with whether it waits for a replacement; or why it never
     /// ends.
     fn run(
@@ -199,16 +206,21 @@ impl Case {
         (layout, files): (&Layout, &Arc<dyn Files>),
         context: &RunContext<'_>,
     ) -> Result<Result<(Exposed, bool), String>, StudyError> {
-        let mut why = String::new();
+        let (mut why, mut later) = (String::new(), None);
         for (text, is_replaced) in [(Some(&self.text), false), (self.replaced.as_ref(), true)] {
             let Some(text) = text else { continue };
             // What is left to do now is over by then.
             let settle = |joined: &mut Joined| layout.settle(joined);
             let replay = Replay::of_changed(text.clone(), Arc::clone(files), settle).map_err(refused)?;
             match replay.exposed(order, context)? {
+                // A replacement that comes before the device is marked out is what repairs it.
+                Ok(exposed) if !is_replaced && self.is_sooner(exposed.waited_s) => later = Some(exposed),
                 Ok(exposed) => return Ok(Ok((exposed, is_replaced))),
                 Err(stuck) => why = stuck,
             }
+        }
+        if let Some(exposed) = later {
+            return Ok(Ok((exposed, false)));
         }
         let verb = if self.names.len() == 1 { "fails" } else { "fail" };
         let next = match self.replaced {
@@ -282,23 +294,30 @@ pub(super) fn table(
     Ok(Some(Ok(Found { times: found, start, table })))
 }
 
-/// The shortest and the longest time of the first recovery that is tried, as shares of its usual one: by the
-/// order of groups, and by the speed of machines where that is known no better.
+/// The shortest and the longest time of the first recovery that needs no replacement, as shares of its usual
+/// one, both without the wait before it: by the order of groups, and by the speed of machines where that is
+/// known no better.
 ///
 /// # Errors
 /// When the model fails; inside, why it is not known.
 pub(super) fn range(
     recoveries: &Recoveries,
+    waited_s: f64,
     context: &RunContext<'_>,
 ) -> Result<Result<[f64; 2], String>, StudyError> {
     let first = recoveries.all.first().and_then(|tried| tried.cases.first());
     let Some(case) = first else { return Ok(Err("no recovery was tried".to_owned())) };
-    let text = case.replaced.as_ref().unwrap_or(&case.text);
-    let time = match time_alone::time(text.clone(), Arc::clone(&recoveries.files), context)? {
-        Ok(time) => time,
-        Err(why) => return Ok(Err(why)),
-    };
-    Ok(Ok(time.range_s.map(|end| (end / time.clean_s.max(1e-9)).max(1e-3))))
+    let mut why = String::new();
+    for text in [Some(&case.text), case.replaced.as_ref()].into_iter().flatten() {
+        match time_alone::time(text.clone(), Arc::clone(&recoveries.files), context)? {
+            Ok(time) => {
+                let after = |at_s: f64| (at_s - waited_s).max(1e-9);
+                return Ok(Ok(time.range_s.map(|end| (after(end) / after(time.clean_s)).max(1e-3))));
+            }
+            Err(stuck) => why = stuck,
+        }
+    }
+    Ok(Err(why))
 }
 
 /// How long what is lacking now takes, if something is; or why it is never restored.
@@ -343,8 +362,10 @@ fn add(
         let whole = || exposed.by_spare[spare].map(|end_s| Restored::at_once(since_out_h(end_s)));
         restored.extend(Restored::of(&each).or_else(whole));
     }
-    let all: Vec<(f64, u64)> =
-        exposed.completed.iter().flatten().map(|(at_s, groups)| (at_s / 3_600.0, *groups)).collect();
+    let mut rows: Vec<usize> = (1..=most).map(|degree| spare(most, degree)).collect();
+    rows.dedup();
+    let lacking = rows.into_iter().flat_map(|row| &exposed.completed[row]);
+    let all: Vec<(f64, u64)> = lacking.map(|(at_s, groups)| (at_s / 3_600.0, *groups)).collect();
     times.mean_h.extend(Restored::of(&all).map(|all| all.mean_h()));
     // A device without objects is whole when it is marked out.
     let whole_s = exposed.by_spare[spare(most, 1)].unwrap_or(exposed.waited_s);

@@ -191,6 +191,9 @@ fn what_is_worse_is_less_durable() {
     let longer = loss("mission = \"26298h\"") / usual;
     assert!((2.5..3.5).contains(&longer), "{longer}");
     assert!(loss("down_out = \"24h\"") > 2.0 * usual);
+    // A replacement that comes first is what repairs a device.
+    let late = value(&ask("down_out = \"240h\""), "repair_s");
+    assert!((late / 108_000.0 - 1.0).abs() < 0.02, "{late} s with a replacement after 30 h");
 }
 
 /// Each way in which things fail makes a loss more likely, and is named; forms of one rate are one rate.
@@ -289,6 +292,11 @@ fn a_degraded_cluster_begins_there() {
     // Planted: the copies of the device that is down do not count.
     let all = 15.0 * each.powi(2);
     assert!(pairs.len() < 15 && !(0.8..1.3).contains(&(after / all)), "{} pairs", pairs.len());
+    // A burst meets the groups as they stand now.
+    let (burst, words) = answered(small(&[2]), &format!("{keys}burst = \"2 disks\"\n"));
+    let share = pairs.len() as f64 / 10.0;
+    assert!((value(&burst, "burst_loss") - share).abs() < 1e-12, "{share}: {words}");
+    assert!(words.contains("if 2 disks fail at once now:"), "{words}");
     // The repairs of later failures are those of a whole cluster.
     let [one, other] = [&whole, &now].map(|seen| value(seen, "repair_s"));
     assert!((one / other - 1.0).abs() < 0.2, "{one} and {other}");

@@ -395,7 +395,8 @@ fn durability_of_drawn_clusters_keeps_its_laws() {
             assert!(low <= loss && loss <= high && high <= 1.0, "cluster {number}: {low}, {loss}, {high}");
             assert!((nines + loss.log10()).abs() < 1e-9, "cluster {number}: {nines} nines of {loss}");
         }
-        // A failure is needed that is twice as likely, but for what is likely anyhow; two where nothing lacks.
+        // A failure is needed that is twice as likely, but for what is likely anyhow; two where nothing
+        // lacks.
         let least = if one < 0.05 { 1.8 } else { 1.0 };
         assert!(two > least * one, "cluster {number}: {one} and {two} with twice the failures");
     }

@@ -188,6 +188,9 @@ impl Refusal<'_> {
         let is_sized = system.disk_capacity.is_some();
         let why = "needs the bytes of a disk";
         self.only_if(is_sized, &["errors_per_bit"], why, "add `disk_capacity`");
+        let has_racks = system.racks.is_some();
+        let why = "is of racks, and all servers are in one";
+        self.only_if(has_racks, &["rack_ruin_rate", "rack_outage_rate"], why, "add `racks`");
         let reads = keys.errors_per_bit.is_some() || keys.latent_error_rate.is_some();
         let fails = keys.server_ruin_rate.is_some() || keys.rack_ruin_rate.is_some();
         let with_top = system.top.is_none() || !(reads || fails);

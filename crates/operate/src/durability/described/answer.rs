@@ -10,7 +10,7 @@ use super::plan::time;
 use super::span;
 use crate::durability::Durability;
 pub(super) use crate::durability::answer::probability;
-use crate::durability::keys::{Apart, Law, Lie, Moved, SharedBy};
+use crate::durability::keys::{Apart, FailureKeys, Law, Lie, Moved, SharedBy};
 use crate::durability::scenario::Scenario;
 
 /// One point with the results of its first replicate.
@@ -280,13 +280,44 @@ fn beside(view: &View<'_>) -> Vec<String> {
     all
 }
 
+/// What fails besides disks.
+fn fails_too(keys: &FailureKeys) -> Vec<String> {
+    let rate = |share: towtank_units::Percent| human::digits(share.fraction_f64());
+    let mut all = Vec::new();
+    for (what, ruin, out, span) in [
+        ("server", keys.server_ruin_rate, keys.server_outage_rate, keys.server_outage_time),
+        ("rack", keys.rack_ruin_rate, keys.rack_outage_rate, keys.rack_outage_time),
+    ] {
+        all.extend(ruin.map(|ruin| {
+            format!("each {what} is ruined {} times in a year, with the data of all its disks", rate(ruin))
+        }));
+        all.extend(out.zip(span).map(|(out, span)| {
+            format!("each {what} is out {} times in a year, for {}", rate(out), super::span(span))
+        }));
+    }
+    all.extend(keys.latent_error_rate.zip(keys.scrub_interval).map(|(errors, scrub)| {
+        let scrub = super::span(scrub);
+        format!(
+            "{} latent errors a year on each disk, which a scrub finds after at most {scrub}",
+            rate(errors)
+        )
+    }));
+    all.extend(
+        keys.errors_per_bit.map(|errors| format!("a bit cannot be read with a probability of {errors:.1e}")),
+    );
+    if keys.latent_error_rate.is_some() || keys.errors_per_bit.is_some() {
+        all.push("bursts are of disks alone: unreadable places do not count there".to_owned());
+    }
+    all
+}
+
 fn assumed(view: &View<'_>) -> Vec<String> {
     let keys = &view.scenario().described;
     let mut all = Vec::new();
     if view.kept.left_over > 0 {
         all.push(format!(
-            "{} disks are in no array, and hold nothing",
-            human::digits(view.kept.left_over as f64)
+            "{} in no array, and hold nothing",
+            human::plural(view.kept.left_over as f64, ["disk is", "disks are"])
         ));
     }
     let usual = if keys.system.servers.unwrap_or(1) > 1 { Apart::Server } else { Apart::Disk };
@@ -304,6 +335,7 @@ fn assumed(view: &View<'_>) -> Vec<String> {
             "a disk has {bytes} bytes: TB are 10^12, TiB 2^40 (`repair_time` sets the time itself)"
         ));
     }
+    all.extend(fails_too(&keys.failures));
     if keys.system.top.is_some() {
         all.push(
             "a lost array is rebuilt whole in the time of one disk, at a rate that the lost arrays of a stack share, and its disks \

@@ -59,6 +59,7 @@ impl Code {
     /// In words.
     pub fn name(self) -> String {
         match self.data {
+            1 if self.width == 1 => "1 copy".to_owned(),
             1 => format!("{} copies", self.width),
             data => format!("{data}+{}", self.tolerance()),
         }

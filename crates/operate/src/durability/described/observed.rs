@@ -10,7 +10,7 @@ use towtank_study::{Replicate, RunContext, StudyError, Value};
 use super::Ready;
 use super::bursts::{self, Lost};
 use super::closed;
-use super::plan::Plan;
+use super::plan::{Plan, windows};
 use super::sampling::{self, Sampled, any};
 use super::unit::Unit;
 use crate::durability::keys::Lie;
@@ -237,21 +237,6 @@ fn beside(plan: &Plan, seen: &mut Seen) {
     let old = closed::old_model(plan);
     seen.put("old_model_loss", old.map(|(all, _)| all).ok_or_else(no_groups));
     seen.put("old_model_object_loss", old.map(|(_, object)| object).ok_or_else(no_groups));
-}
-
-/// The time of a repair of one disk with its delay, and of a pool the time in which stripes lack two.
-pub(super) fn windows(plan: &Plan) -> [Option<f64>; 2] {
-    if !plan.is_repaired() {
-        return [None, None];
-    }
-    if plan.lie != Lie::Pool {
-        return [Some(plan.delay_h + plan.repair_h), None];
-    }
-    let (all, n, k) = (plan.pool_disks as f64, plan.code.width as f64, plan.code.data as f64);
-    let one = plan.repair_h * (k + 1.0) / (all - 1.0);
-    let moved = if plan.moved == crate::durability::keys::Moved::DataAndLost { k + 2.0 } else { k + 1.0 };
-    let two = (n - 1.0) / (all - 1.0) * plan.repair_h * moved / (all - 2.0).max(1.0);
-    [Some(plan.delay_h + one), (plan.code.tolerance() > 1).then_some(plan.delay_h + two)]
 }
 
 /// P(loss) at the ends of the interval of a rate that was counted; false if the user stopped it.

@@ -310,3 +310,18 @@ fn read_error(failures: &FailureKeys, bytes: Option<f64>, draft: &Draft) -> Resu
 pub(super) fn time(hours: f64) -> String {
     human::quantity(hours * 3_600.0, "s")
 }
+
+/// The time of a repair of one disk with its delay, and of a pool the time in which stripes lack two.
+pub(super) fn windows(plan: &Plan) -> [Option<f64>; 2] {
+    if !plan.is_repaired() {
+        return [None, None];
+    }
+    if plan.lie != Lie::Pool {
+        return [Some(plan.delay_h + plan.repair_h), None];
+    }
+    let (all, n, k) = (plan.pool_disks as f64, plan.code.width as f64, plan.code.data as f64);
+    let one = plan.repair_h * (k + 1.0) / (all - 1.0);
+    let moved = if plan.moved == Moved::DataAndLost { k + 2.0 } else { k + 1.0 };
+    let two = (n - 1.0) / (all - 1.0) * plan.repair_h * moved / (all - 2.0).max(1.0);
+    [Some(plan.delay_h + one), (plan.code.tolerance() > 1).then_some(plan.delay_h + two)]
+}

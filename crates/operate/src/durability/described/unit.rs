@@ -8,7 +8,7 @@ use towtank_durability::repair::{Amplification, Declustered, Scope, Simple};
 use towtank_streams::Seed;
 
 use super::placed;
-use super::plan::{DISKS_MAX, Plan};
+use super::plan::{DISKS_MAX, Plan, windows};
 use crate::durability::keys::{Apart, Law, Lie, Moved, SharedBy};
 
 /// What is simulated, and how many of it there are.
@@ -168,7 +168,8 @@ pub(super) fn unreadable(plan: &Plan, groups: usize) -> f64 {
     let disks = plan.code.data as f64 * share;
     let bad_bits = plan.unreadable.map_or(0.0, |one| disks * libm::log1p(-one));
     let latent = plan.latent.map_or(0.0, |latent| {
-        let exposed = exposure_h(latent.scrub_h, plan.delay_h + plan.repair_h).unwrap_or(0.0);
+        let repair_h = windows(plan)[0].unwrap_or(0.0);
+        let exposed = exposure_h(latent.scrub_h, repair_h).unwrap_or(0.0);
         disks * latent.per_h * exposed
     });
     -libm::expm1(bad_bits - latent)

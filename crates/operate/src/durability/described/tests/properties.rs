@@ -214,3 +214,20 @@ fn closed_bursts_are_those_of_lists() {
     let arrays = "servers = 12\nreplicas = 3\nburst = \"3 servers\"";
     assert!((ask(arrays, "burst_loss") - 4.0 / 220.0).abs() < 1e-12);
 }
+
+/// A latent error waits for the repair of a pool, which all of its disks share, not for that of a disk alone.
+#[test]
+fn latent_errors_of_a_pool_wait_for_its_repair() {
+    let text = "disks_per_server = 50\nec = \"8+2\"\nlayout = \"pool\"\nfailure_rate = \"2%\"\nrepair_time = \"30d\"\n";
+    let errors = "latent_error_rate = \"10%\"\nscrub_interval = \"14d\"\n";
+    let per_h = 0.02 / 8_766.0;
+    let repair_h = 720.0 * 9.0 / 49.0;
+    let pairs = 50.0 * 49.0 * per_h * per_h * repair_h * 8_766.0;
+    let met = |waited_h: f64| pairs * (8.0 * 9.0 / 49.0) * (0.1 / 8_766.0) * (168.0 + waited_h);
+    let alone = ask(text, "loss_probability");
+    let found = ask(&format!("{text}{errors}"), "loss_probability");
+    let ratio = (found - alone) / met(repair_h);
+    assert!((0.9..1.1).contains(&ratio), "{found} with them and {alone} without: {ratio}");
+    // Planted: the time of a disk alone.
+    assert!(!(0.9..1.1).contains(&((found - alone) / met(720.0))));
+}
