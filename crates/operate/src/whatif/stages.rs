@@ -127,7 +127,7 @@ struct SoFar {
     given_up: BTreeSet<ItemId>,
     /// What stays in because too few others are in.
     kept: BTreeSet<ItemId>,
-    /// What has failed and was marked out after it had stayed in.
+    /// What has failed and was marked out after it had stayed in, or came back before that.
     late: BTreeSet<ItemId>,
     /// What has failed and is out already when it would be marked out.
     was_out: BTreeSet<ItemId>,
@@ -548,6 +548,9 @@ fn mark_out(
             so_far.was_out.insert(device);
         }
         if is_out || monitors.is_back(device, at) {
+            if was_kept && !is_out && monitors.fails_here(device) {
+                so_far.late.insert(device);
+            }
             continue;
         }
         if so_far.held.contains(&device) || so_far.freed.get(&device).is_some_and(|due| *due > at) {

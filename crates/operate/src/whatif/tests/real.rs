@@ -133,6 +133,18 @@ fn no_more_is_marked_out_once_too_few_are_in() {
     assert!(value(&four, "stuck_objects") > 0.0);
 }
 
+/// What stays in until it is replaced is restored from then on, not before.
+#[test]
+fn what_stays_in_waits_for_its_replacement() {
+    let full_s = |fail: &str, last: &str| {
+        let seen = small_down(4, &[], &format!("fail = [{fail}]\nreplace = \"{last}@24h\""));
+        value(&seen, "time_to_full_redundancy_s")
+    };
+    let three = "\"osd.0\", \"osd.2@1h\", \"osd.4@2h\"";
+    assert!(full_s(three, "osd.4") < 10_800.0);
+    assert!(full_s(&format!("{three}, \"osd.6@3h\""), "osd.6") > 86_400.0);
+}
+
 /// The same of what fails: one after the other, whether down before or not, and not if others are back by
 /// then.
 #[test]
