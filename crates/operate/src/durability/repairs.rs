@@ -215,7 +215,11 @@ impl Case {
             match replay.exposed(order, context)? {
                 // A replacement that comes before the device is marked out is what repairs it.
                 Ok(exposed) if !is_replaced && self.is_sooner(exposed.waited_s) => later = Some(exposed),
-                Ok(exposed) => return Ok(Ok((exposed, is_replaced))),
+                Ok(exposed) if is_replaced => {
+                    let waited_s = exposed.waited_s.min(self.replaced_s);
+                    return Ok(Ok((Exposed { waited_s, ..exposed }, true)));
+                }
+                Ok(exposed) => return Ok(Ok((exposed, false))),
                 Err(stuck) => why = stuck,
             }
         }

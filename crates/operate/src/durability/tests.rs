@@ -194,6 +194,8 @@ fn what_is_worse_is_less_durable() {
     // A replacement that comes first is what repairs a device.
     let late = value(&ask("down_out = \"240h\""), "repair_s");
     assert!((late / 108_000.0 - 1.0).abs() < 0.02, "{late} s with a replacement after 30 h");
+    let ratio = loss("down_out = \"240h\"") / loss("down_out = \"30h\"");
+    assert!((0.5..1.5).contains(&ratio), "{ratio} times as likely as with that time until it is out");
 }
 
 /// Each way in which things fail makes a loss more likely, and is named; forms of one rate are one rate.
