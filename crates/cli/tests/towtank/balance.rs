@@ -205,7 +205,7 @@ fn the_whole_answer() {
     osd.15               7.893           7.893                 7.341                 7.893
 
     seed 1, executor sequential, digest KEY, scenario
-    KEY, towtank 0.1.0 (results 9)
+    KEY, towtank 0.1.0 (results 10)
     --
     exit 0
     ");
