@@ -111,9 +111,13 @@ function nothing(reason: string | null | undefined): Omit<Told, "exact"> {
   return { value: h("p", { class: "value none" }, "–"), lines: [h("p", { class: "reason" }, prose(reason ?? "no value"))], missing: true };
 }
 
+/** A number of more characters than this is set smaller. */
+const LONG = 10;
+
 function number(text: string, shown: Shown, span: boolean): HTMLElement {
   const unit = shown.unit === "" ? null : h("span", { class: "unit" }, shown.unit);
-  return h("p", { class: span ? "value span" : "value" }, text, unit);
+  const size = text.length > LONG ? " long" : span ? " span" : "";
+  return h("p", { class: `value${size}` }, text, unit);
 }
 
 function line(kind: string, text: string): HTMLElement {
