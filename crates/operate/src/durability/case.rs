@@ -14,7 +14,7 @@ use towtank_study::RunContext;
 use towtank_units::Bytes;
 
 use super::bursts::{self, Burst};
-use super::failures::Failures;
+use super::failures::{Failures, hours};
 use super::layout::Layout;
 use super::repairs::Recoveries;
 use super::scenario::{Scenario, check_times};
@@ -88,7 +88,7 @@ impl Ready {
 
     /// The mission in hours.
     pub(super) fn mission_h(&self) -> f64 {
-        self.scenario.mission.as_secs_f64() / 3_600.0
+        hours(self.scenario.mission)
     }
 }
 

@@ -179,7 +179,8 @@ impl Failures {
     }
 }
 
-fn hours(span: SimSpan) -> f64 {
+/// A span in hours.
+pub(super) fn hours(span: SimSpan) -> f64 {
     span.as_secs_f64() / 3_600.0
 }
 

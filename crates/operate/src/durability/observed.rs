@@ -166,6 +166,15 @@ pub(super) fn name_of(method: Method) -> &'static str {
     }
 }
 
+/// What is asked of a system with these repairs.
+fn question<'a>(
+    ready: &Ready,
+    (system, repair): (&'a System, &'a Table),
+    context: &RunContext<'_>,
+) -> Question<'a, Table> {
+    Question { system, repair, mission_h: ready.mission_h(), failed: &[], seed: context.seed }
+}
+
 /// The probability by two methods: one that looks at rare courses, and splitting; where a loss is likely,
 /// missions as they happen.
 fn probability(
@@ -173,13 +182,7 @@ fn probability(
     table: &Table,
     context: &RunContext<'_>,
 ) -> Result<Result<Found, String>, StudyError> {
-    let question = Question {
-        system: &ready.systems.asked,
-        repair: table,
-        mission_h: ready.mission_h(),
-        failed: &[],
-        seed: context.seed,
-    };
+    let question = question(ready, (&ready.systems.asked, table), context);
     let first = sampled(&question, &BIASED, context)?;
     let Some(first) = first else { return Ok(Err("the run was stopped".to_owned())) };
     let is_often = first.loss >= OFTEN;
@@ -229,8 +232,7 @@ fn beside(
     context: &RunContext<'_>,
 ) -> Result<Option<Beside>, StudyError> {
     let at = |system: &System, table: &Table| -> Result<Option<f64>, StudyError> {
-        let question =
-            Question { system, repair: table, mission_h: ready.mission_h(), failed: &[], seed: context.seed };
+        let question = question(ready, (system, table), context);
         Ok(sampled(&question, &ENDS, context)?.map(|found| found.loss))
     };
     let mut at_rates = None;

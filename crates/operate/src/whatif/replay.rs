@@ -144,10 +144,7 @@ impl Replay {
         let rules = Rules { count_completed: true, ..base.rules };
         let base = Recovery { clients: None, quiet: false, rules, ..base };
         let recovery = orders::with_ties(&base, Seed(0).part(draw));
-        let recovered = match thinned(&recovery) {
-            Some(thinned) => thinned.whole(&recovery, running::run(&thinned.of(&recovery), context)?),
-            None => running::run(&recovery, context)?,
-        };
+        let recovered = ran(&recovery, context)?;
         let start_s = self.ready.start.as_secs_f64();
         let after = |at: SimTime| start_s + at.as_secs_f64();
         let completed = |spare: usize| {
@@ -176,10 +173,7 @@ impl Replay {
         let base = self.ready.real.recovery(&self.ready.staged, &RunContext::alone(Seed(0), 0));
         let base = Recovery { clients: None, quiet: false, ..base };
         let recovery = orders::with_ties(&base, Seed(0).part(draw));
-        let recovered = match thinned(&recovery) {
-            Some(thinned) => thinned.whole(&recovery, running::run(&thinned.of(&recovery), context)?),
-            None => running::run(&recovery, context)?,
-        };
+        let recovered = ran(&recovery, context)?;
         Ok(recovered.stuck.lost)
     }
 
@@ -197,13 +191,18 @@ impl Replay {
         let base =
             Recovery { hardware: &hardware, limits: &limits, waiting, clients: None, quiet: false, ..base };
         let recovery = orders::with_ties(&base, Seed(0).part(draw));
-        let recovered = match thinned(&recovery) {
-            Some(thinned) => thinned.whole(&recovery, running::run(&thinned.of(&recovery), &context)?),
-            None => running::run(&recovery, &context)?,
-        };
+        let recovered = ran(&recovery, &context)?;
         let course = course(&recovered, self.ready.start.as_secs_f64() * factors.start);
         // Without reservations all groups of a device take turns, and none has a time of its own.
         Ok(Course { copying_s: course.copying_s.filter(|_| limits.reservations.is_some()), ..course })
+    }
+}
+
+/// Runs a recovery, with some of its objects where it has many.
+fn ran(recovery: &Recovery<'_>, context: &RunContext<'_>) -> Result<Recovered, StudyError> {
+    match thinned(recovery) {
+        Some(thinned) => Ok(thinned.whole(recovery, running::run(&thinned.of(recovery), context)?)),
+        None => running::run(recovery, context),
     }
 }
 

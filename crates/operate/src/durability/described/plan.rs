@@ -9,7 +9,7 @@ use towtank_units::SimSpan;
 
 use super::allowed;
 use super::code::Code;
-use crate::durability::failures::{rate, year};
+use crate::durability::failures::{hours, rate, year};
 use crate::durability::keys::{Apart, FailureKeys, Law, Lie, Moved, SharedBy};
 use crate::durability::scenario::Scenario;
 
@@ -73,10 +73,6 @@ impl Away {
     pub fn share(self) -> f64 {
         self.span_h / (1.0 / self.per_h + self.span_h)
     }
-}
-
-fn hours(span: SimSpan) -> f64 {
-    span.as_secs_f64() / 3_600.0
 }
 
 impl Plan {
